@@ -2,7 +2,7 @@
 // choose from them; options are mocha's, and with them it is one mocha ("npm test -- --grep usage"), which looks through all tests.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { dirname, join, posix, relative, resolve, sep } from 'node:path';
@@ -34,7 +34,10 @@ function choose(isWanted, paths) {
   const chosen = paths.flatMap((path) => {
     const built = relative(join(root, 'test'), resolve(path)).replaceAll(sep, '/').replace(/\.ts$/, '.js');
     const found = all.filter((file) => file === built || (file.startsWith(`${built}/`) && isWanted(file)));
-    if (found.length === 0) throw new Error(`no such tests: ${path}`);
+    if (found.length === 0) {
+      console.error(`There are no tests at ${path}: name a folder or a file such as test/imports.test.ts.`);
+      process.exit(2);
+    }
     return found;
   });
   return [...new Set(chosen)];
@@ -61,6 +64,7 @@ function byFolder(files) {
     return Array.from({ length: shares }, (_, share) => ({
       name: posix.join('test', folder) + (shares > 1 ? ` (${share + 1} of ${shares})` : ''),
       files: its.filter((_, index) => index % shares === share),
+      size: its.length / shares,
     }));
   });
 }
@@ -81,7 +85,7 @@ async function run({ name, files }, options) {
   const child = startMocha([...options, ...files.map((file) => `dist/test/${file}`)], 'pipe');
   let output = '';
   let timer;
-  const take = (chunk) => {
+  const add = (chunk) => {
     output += chunk;
     if (timer || !/^\S* +\d+ passing/m.test(output.slice(-chunk.length - 50))) return;
     timer = setTimeout(() => {
@@ -91,7 +95,7 @@ async function run({ name, files }, options) {
       child.stderr.destroy();
     }, secondsToEnd * 1_000);
   };
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', take);
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', add);
   const [code] = await once(child, 'close');
   clearTimeout(timer);
   const count = (word) => Number(new RegExp(`^\\S* +(\\d+) ${word}`, 'm').exec(output)?.[1] ?? 0);
@@ -110,10 +114,16 @@ function failures(output) {
   return at < 0 ? output.slice(-5_000) : output.slice(at);
 }
 
-/** Runs each folder's tests, the one with the most files first, and prints what failed at the end, where one looks. */
+/** The longest time limit that a file sets: what may take the longest begins first. */
+function longestLimit(file) {
+  const limits = readFileSync(join(root, 'dist', 'test', file), 'utf8').matchAll(/timeout\(([\d_]+)/g);
+  return Math.max(0, ...Array.from(limits, ([, ms]) => Number(ms.replaceAll('_', ''))));
+}
+
+/** Runs each folder's tests, the largest first, and prints what failed at the end, where one looks. */
 async function runAll(parts, options) {
   const began = Date.now();
-  const waiting = parts.sort((a, b) => b.files.length - a.files.length).values();
+  const waiting = parts.sort((a, b) => b.size - a.size).values();
   const results = [];
   const work = async () => {
     for (const part of waiting) results.push(await run(part, options));
@@ -140,7 +150,7 @@ process.on('SIGTERM', () => {
 const given = process.argv.slice(2);
 const long = given[0] === '--long';
 const rest = long ? given.slice(1) : given;
-const paths = rest.filter((arg) => !arg.startsWith('-') && existsSync(arg));
+const paths = rest.filter((arg) => arg.startsWith('test/') || (!arg.startsWith('-') && existsSync(arg)));
 const options = rest.filter((arg) => !paths.includes(arg));
 const isLong = (file) => file.endsWith('.long.test.js');
 // What is long by its name needs no time limits of its own below two minutes.
@@ -153,7 +163,8 @@ if (options.length > 0) {
 } else {
   const files = choose((file) => isLong(file) === long, paths);
   const colour = process.stdout.isTTY ? ['--color'] : [];
-  const parts = long ? files.map((file) => ({ name: `test/${file}`, files: [file] })) : byFolder(files);
+  const each = () => files.map((file) => ({ name: `test/${file}`, files: [file], size: longestLimit(file) }));
+  const parts = long ? each() : byFolder(files);
   const passed = await runAll(parts, [...limitOf(files), ...colour]);
   if (!passed) process.exitCode = 1;
 }

@@ -2,21 +2,20 @@ import cors from '@koa/cors';
 import Router from '@koa/router';
 import Koa from 'koa';
 import type { Answer } from '../pool/answer.js';
-import type { ImageLimits } from '../pool/image/engine.js';
-import type { Pool } from '../pool/pool.js';
 import type { DocRoute } from './docs/doc-route.js';
-import type { SourceFiles } from './download/source-files.js';
 import type { InboundBudget } from './http/inbound-budget.js';
 import type { MultipartLimits } from './http/multipart.js';
 import { anonymous, type OutboundBudget, requireOutboundBudget } from './http/outbound-budget.js';
 import type { Phase } from './http/server.js';
-import { type JobRoute, jobRoutes, jobsPath } from './jobs/api/routes.js';
+import { jobRoutes, jobsPath } from './jobs/api/routes.js';
 import type { Jobs } from './jobs/jobs.js';
 import type { Webhooks } from './jobs/webhooks/sender.js';
+import type { TenantLimits } from './keys/model.js';
 import type { KeyVerifier } from './keys/verifier.js';
-import { createLimitsOf, type EffectiveLimits, type Limiter } from './limits/limiter.js';
+import type { EffectiveLimits, Limiter } from './limits/limiter.js';
 import {
   answerMessage,
+  createHttpTools,
   type KnownAs,
   knownHost,
   limitProtocolCalls,
@@ -24,7 +23,6 @@ import {
   toolsEndpoint,
   toolsPath,
 } from './mcp/endpoint.js';
-import { createHttpTools } from './mcp/http-tools.js';
 import { authenticate, authenticateSigned, callerIfAny } from './pipeline/authenticate.js';
 import { alive, type Readiness, ready } from './pipeline/health.js';
 import { limit, limitRate } from './pipeline/limit.js';
@@ -32,9 +30,8 @@ import { type Observers, observe } from './pipeline/observe.js';
 import { createPipelines, type GivenCall, type PipelineParts } from './pipeline/pipelines.js';
 import { readInput, requireSize } from './pipeline/read-input.js';
 import { type ReportError, respond } from './pipeline/respond.js';
-import type { ReuseParts } from './pipeline/reuse.js';
 import { refuseWhenClosing, route, unrouted } from './pipeline/route.js';
-import { type RunOptions, withPreview } from './pipeline/run-helper.js';
+import { withPreview } from './pipeline/run-helper.js';
 import {
   type CallContext,
   type CallMiddleware,
@@ -46,31 +43,25 @@ import { pathsOf } from './plugins/paths.js';
 import type { Registry } from './plugins/registry.js';
 import type { SigningSecrets } from './signing/signing-secrets.js';
 
-export interface AppParts {
+interface AppParts extends PipelineParts {
   registry: Registry;
   docs: readonly DocRoute[];
   /** Whether everybody may know the helpers. */
   isPublic: boolean;
   keys: Pick<KeyVerifier, 'verify' | 'verifySigned'>;
   signing: SigningSecrets;
-  files: SourceFiles;
-  pool: Pool;
-  /** Processes of this host on the same ports; default 1. */
-  processes?: number;
+  /** Processes of this host on the same ports. */
+  processes: number;
   limiter: Limiter;
-  /** The default limits of tenants. */
-  limits: EffectiveLimits;
+  limitsOf: (own: TenantLimits) => EffectiveLimits;
   inboundBudget: InboundBudget;
   outboundBudget: OutboundBudget;
   reportError: ReportError;
-  observers: Observers;
+  observers: Omit<Observers, 'tracing'>;
   bodyLimits: MultipartLimits;
   jobs: Jobs;
   webhooks: Pick<Webhooks, 'check'>;
   maxJobBytes: number;
-  imageLimits: ImageLimits;
-  inline: RunOptions;
-  reuse: ReuseParts;
   /** Origins whose pages may call the API, or `*`. */
   corsOrigins: readonly string[];
   /** The host names by which agents may call the gateway. */
@@ -83,18 +74,14 @@ export interface AppParts {
 /** The API as a Koa application. */
 export function createApp(parts: AppParts): Koa<CallState> {
   const app = new Koa<CallState>();
-  app.use(observe(parts.observers));
+  app.use(observe({ ...parts.observers, tracing: parts.tracing }));
   app.use(respond(parts.outboundBudget, parts.reportError));
   if (parts.corsOrigins.length > 0) app.use(allowOrigins(parts.corsOrigins));
   app.use(refuseWhenClosing(parts.phase));
-  const limitsOf = createLimitsOf(parts.limits);
-  const agents = toolsEndpoint(agentStages(parts, limitsOf));
-  const ofJobs = jobRoutes({ ...parts, limitsOf, tracing: parts.observers.tracing });
-  app.use(helperRouter(parts, limitsOf).routes());
-  app.use(otherRouter(parts, { agents, jobs: ofJobs }).routes());
-  app.use(
-    unrouted(parts.registry, { ...parts, others: [...parts.docs, { path: toolsPath }, { path: jobsPath }] }),
-  );
+  app.use(helperRouter(parts).routes());
+  app.use(otherRouter(parts).routes());
+  const others = [...parts.docs, { path: toolsPath }, { path: jobsPath }];
+  app.use(unrouted(parts.registry, { ...parts, others }));
   app.on('error', (error) => {
     parts.observers.logger.warn({ err: error }, 'answer not sent');
   });
@@ -104,11 +91,11 @@ export function createApp(parts: AppParts): Koa<CallState> {
 const exactly = { sensitive: true, strict: true, exclusive: true };
 
 /** The routes of the present helpers. They come first, for the router compares a request with each route that it has. */
-function helperRouter(parts: AppParts, limitsOf: LimitsOf): Router<CallState> {
+function helperRouter(parts: AppParts): Router<CallState> {
   const router = new Router<CallState>(exactly);
-  const pipelineOf = createPipelines<HttpCall>(pipelineParts(parts), {
+  const pipelineOf = createPipelines<HttpCall>(parts, {
     identify: () => identify,
-    limit: (helper) => limit(helper, parts.limiter, limitsOf),
+    limit: (helper) => limit(helper, parts.limiter, parts.limitsOf),
     admit: { processes: parts.processes },
     read: (helper) => readInput(helper, parts.inboundBudget, parts.bodyLimits),
   });
@@ -121,52 +108,43 @@ function helperRouter(parts: AppParts, limitsOf: LimitsOf): Router<CallState> {
 }
 
 /** All other routes. */
-function otherRouter(
-  parts: AppParts,
-  { agents, jobs }: { agents: CallMiddleware; jobs: readonly JobRoute[] },
-): Router<CallState> {
+function otherRouter(parts: AppParts): Router<CallState> {
   const router = new Router<CallState>(exactly);
   router.get('/healthz', alive());
   const mayKnow = async (ctx: CallContext) =>
     parts.isPublic || (await callerIfAny(ctx, parts.keys)) !== undefined;
   router.get('/readyz', ready(parts.readiness, mayKnow));
-  router.all(toolsPath, agents);
-  for (const { path, method, handle } of jobs) router.register(path, [method], handle);
+  router.all(toolsPath, toolsEndpoint(agentStages(parts)));
+  for (const { path, method, handle } of jobRoutes(parts)) router.register(path, [method], handle);
   const withinOutboundBudget: CallMiddleware = (_, next) => {
     requireOutboundBudget(parts.outboundBudget, anonymous);
     return next();
   };
-  for (const { path, methods, handle } of parts.docs) {
-    router.register(path, [...methods], [withinOutboundBudget, handle]);
+  for (const { path, handle } of parts.docs) {
+    router.register(path, ['GET'], [withinOutboundBudget, handle]);
   }
   return router;
 }
 
-type LimitsOf = ReturnType<typeof createLimitsOf>;
-
 /** The stages of an agent's message, with the calls of helpers as tools. */
-function agentStages(parts: AppParts, limitsOf: LimitsOf): (call: HttpCall) => Promise<Answer> {
-  const { tracing } = parts.observers;
-  const pipelineOf = createPipelines<GivenCall>(pipelineParts(parts), {
-    limit: (helper) => limit(helper, parts.limiter, limitsOf),
+function agentStages(parts: AppParts): (call: HttpCall) => Promise<Answer> {
+  const { limiter, limitsOf } = parts;
+  const pipelineOf = createPipelines<GivenCall>(parts, {
+    limit: (helper) => limit(helper, limiter, limitsOf),
     admit: { processes: parts.processes },
     read: () => requireSize(parts.bodyLimits),
     deliver: withPreview,
   });
-  const tools = createHttpTools(parts.registry, pipelineOf, {
+  const toolsFor = createHttpTools(parts.registry, pipelineOf, {
     apiUrl: parts.knownAs.apiUrl,
     reportError: parts.reportError,
   });
-  return from<HttpCall>(tracing)
+  return from<HttpCall>(parts.tracing)
     .through(knownHost(parts.knownAs))
     .through(authenticate(parts.keys))
     .through(readBody(parts.inboundBudget, parts.bodyLimits))
-    .through(limitProtocolCalls(tools, limitRate(parts.limiter, limitsOf)))
-    .to(answerMessage(tools));
-}
-
-function pipelineParts({ observers: { tracing }, ...parts }: AppParts): PipelineParts {
-  return { ...parts, tracing };
+    .through(limitProtocolCalls(limitRate(limiter, limitsOf)))
+    .to(answerMessage(toolsFor));
 }
 
 /** CORS for the configured origins; without any, a browser keeps other sites' pages away from the API. */

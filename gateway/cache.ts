@@ -17,52 +17,12 @@ export interface CacheNamespace<Value extends object> {
   count(outcome: CacheStatus): void;
 }
 
-/** How often values of a namespace were used with a status. */
-interface CacheUse {
-  cache: CacheName;
-  outcome: CacheStatus;
-  number: number;
-}
-
 /** The one memory for all cached values. */
-export interface Cache {
-  namespace<Value extends object>(name: CacheName): CacheNamespace<Value>;
-  stats(): { bytes: number; entries: number; uses: readonly CacheUse[] };
-}
+export type Cache = ReturnType<typeof createCache>;
 
-/** A cache of at most so many bytes for all namespaces together; 0 stores nothing. */
-export function createCache(maxBytes: number): Cache {
-  const values = createByteCache<object>(maxBytes);
-  const uses = (['result', 'source'] as const).flatMap((cache) =>
-    (['hit', 'revalidated', 'shared', 'miss'] as const).map(
-      (outcome): CacheUse => ({ cache, outcome, number: 0 }),
-    ),
-  );
-
-  return {
-    namespace<Value extends object>(name: CacheName): CacheNamespace<Value> {
-      const keyOf = (key: string) => `${name} ${key}`;
-      // Only this namespace writes these keys.
-      const get = (tenant: string, key: string) => values.get(tenant, keyOf(key)) as Value | undefined;
-      return {
-        get,
-        set(tenant, key, value, bytes) {
-          values.set(tenant, keyOf(key), value, bytes);
-          return get(tenant, key) === value;
-        },
-        delete: (tenant, key) => values.delete(tenant, keyOf(key)),
-        count(outcome) {
-          for (const use of uses) if (use.cache === name && use.outcome === outcome) use.number += 1;
-        },
-      };
-    },
-    stats: () => ({ ...values.stats(), uses }),
-  };
-}
-
-interface TenantPart<Value extends object> {
+interface TenantPart {
   tenant: string;
-  values: LRUCache<string, Value>;
+  values: LRUCache<string, object>;
 }
 
 /** What an entry takes besides its key and value: its places in tables. */
@@ -71,24 +31,22 @@ const entryOverhead = 512;
 const largestShare = 1 / 4;
 
 /**
- * A cache of at most so many bytes. Where they do not suffice, the tenant that holds the most gives up what it used the longest ago
- * (max-min fairness): a tenant that asks for many things displaces its own, and nobody else's fair share.
+ * A cache of at most so many bytes for all namespaces together; 0 stores nothing. Where they do not suffice, the tenant that holds the
+ * most gives up what it used the longest ago (max-min fairness): a tenant that asks for many things displaces its own, and no
+ * other's fair share.
  */
-export function createByteCache<Value extends object>(maxBytes: number) {
-  const parts = new Map<string, TenantPart<Value>>();
-  const largestFirst = new Heap<TenantPart<Value>>(
-    (a, b) => a.values.calculatedSize > b.values.calculatedSize,
-  );
+export function createCache(maxBytes: number) {
+  const parts = new Map<string, TenantPart>();
+  const largestFirst = new Heap<TenantPart>((a, b) => a.values.calculatedSize > b.values.calculatedSize);
   let bytes = 0;
   let entries = 0;
-
-  function partOf(tenant: string): TenantPart<Value> {
-    const values = new LRUCache<string, Value>({ maxSize: maxBytes, sizeCalculation: () => entryOverhead });
-    return { tenant, values };
-  }
+  /** How often values of a namespace were used with a status. */
+  const uses = (['result', 'source'] as const).flatMap((cache) =>
+    (['hit', 'revalidated', 'shared', 'miss'] as const).map((outcome) => ({ cache, outcome, number: 0 })),
+  );
 
   /** Changes a part and updates the sums. */
-  function change(part: TenantPart<Value>, work: () => void): void {
+  function change(part: TenantPart, work: () => void): void {
     const { tenant, values } = part;
     bytes -= values.calculatedSize;
     entries -= values.size;
@@ -104,26 +62,39 @@ export function createByteCache<Value extends object>(maxBytes: number) {
     }
   }
 
-  return {
-    get: (tenant: string, key: string): Value | undefined => parts.get(tenant)?.values.get(key),
-    /** Does nothing where the value takes more than one entry may have. */
-    set(tenant: string, key: string, value: Value, size: number): void {
-      const whole = size + entryOverhead + key.length;
-      if (whole > maxBytes * largestShare) return;
-      const part = parts.get(tenant) ?? partOf(tenant);
-      change(part, () => part.values.set(key, value, { size: whole }));
-      while (bytes > maxBytes) {
-        const largest = largestFirst.first();
-        if (!largest) return;
-        change(largest, () => largest.values.pop());
-      }
-    },
-    delete(tenant: string, key: string): void {
-      const part = parts.get(tenant);
-      if (part) change(part, () => part.values.delete(key));
-    },
-    stats: () => ({ bytes, entries }),
-  };
+  function namespace<Value extends object>(name: CacheName): CacheNamespace<Value> {
+    const keyOf = (key: string) => `${name} ${key}`;
+    // Only this namespace writes these keys.
+    const get = (tenant: string, key: string) =>
+      parts.get(tenant)?.values.get(keyOf(key)) as Value | undefined;
+    return {
+      get,
+      set(tenant, key, value, size) {
+        const whole = size + entryOverhead + keyOf(key).length;
+        if (whole > maxBytes * largestShare) return false;
+        const sizeCalculation = () => entryOverhead;
+        const part = parts.get(tenant) ?? {
+          tenant,
+          values: new LRUCache({ maxSize: maxBytes, sizeCalculation }),
+        };
+        change(part, () => part.values.set(keyOf(key), value, { size: whole }));
+        while (bytes > maxBytes) {
+          const largest = largestFirst.first() as TenantPart;
+          change(largest, () => largest.values.pop());
+        }
+        return get(tenant, key) === value;
+      },
+      delete(tenant, key) {
+        const part = parts.get(tenant);
+        if (part) change(part, () => part.values.delete(keyOf(key)));
+      },
+      count(outcome) {
+        for (const use of uses) if (use.cache === name && use.outcome === outcome) use.number += 1;
+      },
+    };
+  }
+
+  return { namespace, stats: () => ({ bytes, entries, uses }) };
 }
 
 interface InFlightWork<Value> {
@@ -165,7 +136,7 @@ export function createInFlight<Value>() {
     /**
      * The result of the work in flight by this key (`joined`), or of `work`; all who wait get its error. `shared` says whether others get
      * the same value. An aborted caller stops waiting at once, with the reason of `signal`; the work itself is aborted, with the last
-     * one's reason, when nobody waits any more, and the next caller begins anew.
+     * one's reason, when no caller waits any more, and the next caller begins anew.
      */
     async join(
       key: string,

@@ -1,8 +1,16 @@
-import { Command } from 'commander';
+import { writeSync } from 'node:fs';
+import { Argument, Command } from 'commander';
 import { mapStackTraces } from '../pool/thread-settings.js';
 import { visibleJson } from '../schemas/quote.js';
 import { hasServerOption } from './commands/call/words.js';
-import { registerCompletion } from './commands/completion.js';
+import {
+  asLines,
+  type Completion,
+  completeCommand,
+  nothing,
+  placeOf,
+  scriptOf,
+} from './commands/completion.js';
 import { registerDev } from './commands/dev.js';
 import { registerKeyCommands } from './commands/keys.js';
 import { registerMcp } from './commands/mcp.js';
@@ -13,12 +21,11 @@ import {
   type JsonOption,
   jsonOption,
   processTerminal,
-  type Terminal,
   usageErrors,
 } from './commands/output.js';
 import { registerPluginCommands } from './commands/plugins/register.js';
 import { exitSoon, ignoreClosedPipe, reserveStdout } from './commands/process.js';
-import { registerServe, registerWork } from './commands/serve.js';
+import { registerServe } from './commands/serve.js';
 import { registerSign } from './commands/sign.js';
 import { registerOperatorCommands, registerTenantCommands } from './commands/tenants.js';
 import { builtinPlugins, version } from './plugins/paths.js';
@@ -39,17 +46,16 @@ const opening = () => import('./commands/open-admin.js');
 const openAdmin: OpenKeys = async (options) => (await opening()).openAdmin(options);
 
 registerServe(program);
-registerWork(program);
 registerDev(program);
-registerTenantCommands(program, openAdmin);
-registerKeyCommands(program, openAdmin);
+registerTenantCommands(program, openAdmin, processTerminal);
+registerKeyCommands(program, openAdmin, processTerminal);
 registerSign(program, openAdmin, processTerminal);
 registerOperatorCommands(program, async () => (await opening()).openOperators(), processTerminal);
 registerCall(program);
 registerPluginCommands(program, processTerminal);
-registerOpenApi(program, processTerminal);
+registerOpenApi(program);
 registerMcp(program);
-registerCompletion(program, processTerminal);
+registerCompletion(program);
 
 // Without a command it serves, as `npx ./helper-gateway-….tgz` does in an empty folder.
 const given = process.argv.slice(2);
@@ -81,13 +87,13 @@ function registerCall(program: Command): void {
 }
 
 /** `openapi`: prints the document of a gateway with this environment. */
-function registerOpenApi(program: Command, terminal: Terminal): void {
+function registerOpenApi(program: Command): void {
   program
     .command('openapi')
     .description('Print the OpenAPI 3.1 document of all helpers.')
     .option(...jsonOption)
     .action(async ({ json }: JsonOption) => {
-      const quiet = { ...terminal, stdout: reserveStdout() };
+      const quiet = { ...processTerminal, stdout: reserveStdout() };
       await answer(quiet, json === true, async () => {
         const [{ loadConfig }, { openApiDocument }, { loadHelpers }] = await Promise.all([
           import('./config.js'),
@@ -101,4 +107,35 @@ function registerOpenApi(program: Command, terminal: Terminal): void {
       });
       exitSoon();
     });
+}
+
+/** `completion SHELL`, and what its scripts ask: `complete -- WORDS…`, of which the last is being typed. */
+function registerCompletion(program: Command): void {
+  program
+    .command('completion')
+    .description('Print a script by which a shell completes commands, helpers, parameters and files.')
+    .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
+    .action((shell: string) => void processTerminal.stdout.write(scriptOf(shell)));
+  program
+    .command('complete', { hidden: true })
+    .argument('[words...]')
+    .helpOption(false)
+    .allowUnknownOption()
+    .passThroughOptions()
+    .action(async (words: string[]) => {
+      // Only candidates may be printed while a person is typing, whatever a plugin prints or throws.
+      reserveStdout();
+      const completion = await complete(program, words).catch(() => nothing);
+      writeSync(1, asLines(completion));
+      process.exit(0);
+    });
+}
+
+async function complete(program: Command, words: string[]): Promise<Completion> {
+  const place = placeOf(program, words.slice(0, -1));
+  const typed = words.at(-1) ?? '';
+  if (place.command.name() !== 'call') return completeCommand(place, typed);
+  const { completeCall, findHelpers } = await import('./commands/complete-call.js');
+  const { loadConfig } = await import('./config.js');
+  return completeCall(place.before, typed, findHelpers(loadConfig(process.env).pluginDirs));
 }

@@ -1,15 +1,9 @@
-/**
- * Closes opened parts in reverse order, each once, also when one of them fails to close. Own code because `AsyncDisposableStack` came
- * with Node 24.
- */
+/** Closes opened parts in reverse order, each once, whatever fails (`AsyncDisposableStack` came with Node 24). */
 export class Closers {
   readonly #stack: (() => unknown)[] = [];
   #closed = false;
 
-  /**
-   * Adds the closing of an opened part. A part that opens after everything was closed, because another part failed, is closed at
-   * once: a database left open would keep a failed start from ending.
-   */
+  /** Adds the closing of a part; one that opens too late is closed at once, or a failed start would not end. */
   add(close: () => unknown): void {
     if (!this.#closed) this.#stack.push(close);
     // The start's own failure has been reported; this one adds nothing.

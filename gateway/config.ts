@@ -1,5 +1,4 @@
-import { type Config, together, variables } from '../schemas/config/config.js';
-import type { Variable } from '../schemas/config/forms.js';
+import { type Config, together, type Variable, variables } from '../schemas/config/config.js';
 import { didYouMean } from '../schemas/nearest.js';
 import { join, quote } from '../schemas/quote.js';
 
@@ -16,10 +15,7 @@ export class ConfigError extends Error {
   }
 }
 
-/**
- * Reads and checks the environment once; an empty variable counts as unset. Throws a `ConfigError` that names every bad
- * variable, incomplete groups, and every `HELPER_…` that does not exist.
- */
+/** Reads and checks the environment once; an empty variable is unset. Throws a `ConfigError` with all problems. */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const { settings, bad } = readSettings(env);
   const problems = [...bad.map(wanted), ...incompleteGroups(env), ...unknownVariables(env)];
@@ -35,7 +31,7 @@ function readSettings(env: NodeJS.ProcessEnv): { settings: Record<string, unknow
     const text = textOf(env, variable) || preset;
     if (text === undefined) continue;
     const value = typeof text === 'string' ? form.read(text) : text.value(env);
-    if (value === undefined || !form.fits(value)) bad.push(variable);
+    if (value === undefined) bad.push(variable);
     else settings[setting] = Array.isArray(value) ? Object.freeze(value) : value;
   }
   return { settings, bad };
@@ -56,13 +52,8 @@ function incompleteGroups(env: NodeJS.ProcessEnv): string[] {
       const set = group.filter((variable) => textOf(env, variable) !== '');
       return set.length > 0 && set.length < group.length;
     })
-    .map(
-      (group) =>
-        `${join(
-          'and',
-          group.map(({ name }) => name),
-        )} go together; set all or none`,
-    );
+    .map((group) => group.map(({ name }) => name))
+    .map((names) => `${join('and', names)} go together; set all or none`);
 }
 
 function unknownVariables(env: NodeJS.ProcessEnv): string[] {

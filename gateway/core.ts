@@ -1,43 +1,27 @@
 import type { Logger } from 'pino';
-import type { StopReason } from '../pool/fair-queue.js';
-import type { WorkerReport } from '../pool/task.js';
 import type { Closers } from './closers.js';
 import type { Config } from './config.js';
-import { type BatchWriter, createBatchWriter, pruneWriters } from './database/batch-writer.js';
-import type { Database } from './database/database.js';
+import { createBatchWriter, pruneWriters } from './database/batch-writer.js';
 import { openDatabase } from './database/open-database.js';
 import { pruneDaily } from './database/prune-daily.js';
-import { createKeyStore, type KeyStore } from './keys/store.js';
-import { createKeyVerifier, type KeyVerifier, logKeyOutage } from './keys/verifier.js';
-import { pruneQuotas, type SharedCounts } from './limits/counters.js';
-import { createLimiter, type Limiter } from './limits/limiter.js';
+import type { OutboundBudget } from './http/outbound-budget.js';
+import type { Lifecycle } from './http/server.js';
+import { type JobTuning, openJobs } from './jobs/open-jobs.js';
+import { createKeyStore } from './keys/store.js';
+import { createKeyVerifier, logKeyOutage } from './keys/verifier.js';
+import { pruneQuotas } from './limits/counters.js';
+import { createLimiter } from './limits/limiter.js';
 import { migrations } from './migrations.js';
-import type { Tracing } from './observability/tracing.js';
-import { openReuse, type ReuseParts } from './pipeline/reuse.js';
-import { warmUp } from './pipeline/warm-up.js';
+import { createMetrics } from './observability/metrics.js';
+import { openReuse } from './pipeline/reuse.js';
+import { loadForFirstCalls, warmUp } from './pipeline/warm-up.js';
 import type { PluginProblem } from './plugins/discover.js';
-import { type Environment, logCutLimits, type Registry } from './plugins/registry.js';
-import { openRuntime, type Runtime } from './runtime.js';
-import { openSigning, type SigningSecrets } from './signing/signing-secrets.js';
-import { createUsageMeter, type UsageMeter } from './usage/meter.js';
+import { type Environment, logCutLimits } from './plugins/registry.js';
+import { openRuntime } from './runtime.js';
+import { openSigning } from './signing/signing-secrets.js';
+import type { SupervisorChannel } from './supervisor/channel.js';
+import { createUsageMeter } from './usage/meter.js';
 import { pruneUsage } from './usage/store.js';
-
-/** What a gateway and a worker have in common. */
-interface Core {
-  work: Runtime;
-  registry: Registry;
-  engine: WorkerReport;
-  database: Database;
-  store: KeyStore;
-  signing: SigningSecrets;
-  keys: KeyVerifier;
-  writer: BatchWriter;
-  usage: UsageMeter;
-  limiter: Limiter;
-  reuse: ReuseParts;
-  /** Absent where calls are not traced. */
-  tracing: Tracing | undefined;
-}
 
 /** For an author who waits for reloads. */
 export interface DevMode {
@@ -47,46 +31,40 @@ export interface DevMode {
   onLoaded(): Promise<void>;
 }
 
-interface CoreOptions {
+export interface CoreOptions {
   config: Config;
   logger: Logger;
   closers: Closers;
+  lifecycle: Lifecycle;
   /** Where plugins' own configuration is set. */
-  env: Environment;
+  env?: Environment | undefined;
   dev?: DevMode | undefined;
-  /** When plugins may be read; at once where absent. */
-  mayLoad?: Promise<unknown> | undefined;
-  /** Why no task of this tenant may start; any may by default. */
-  stopOf?: (tenant: string) => StopReason | undefined;
-  /** What several processes of this host count together. */
-  counts?: SharedCounts | undefined;
+  /** This process's place where several of this host serve on the same ports. */
+  supervisor?: SupervisorChannel | undefined;
+  /** Absent where no calls are answered. */
+  outboundBudget?: OutboundBudget;
+  /** Whether this process works on items of jobs. */
+  works: boolean;
+  tuning?: JobTuning | undefined;
 }
 
-/** Opens helpers, their threads and the database by the configuration. `closers` close what is opened. */
-export async function openCore({
-  config,
-  logger,
-  closers,
-  env,
-  dev,
-  mayLoad,
-  stopOf,
-  counts,
-}: CoreOptions): Promise<Core> {
+/** Opens what a gateway and a worker have in common: helpers, their threads, the database, jobs and metrics. `closers` close it. */
+export async function openCore(options: CoreOptions) {
+  const { config, logger, closers, lifecycle, env = process.env, dev, supervisor, outboundBudget } = options;
   const { otlpUrl: url } = config;
-  // Loaded only where there is a collector.
+  // Loaded only where there is a collector; without one calls are not traced.
   const tracing =
     url === undefined
       ? undefined
-      : closers.own((await import('./observability/opentelemetry.js')).openTracing({ url, logger }));
+      : closers.own((await import('./observability/tracing.js')).openTracing({ url, logger }));
   const work = openRuntime({
     config,
     logger,
     env,
     closers,
-    mayLoad,
-    ...(stopOf ? { stopOf } : {}),
-    ...(dev ? { onProblem: (problem) => void dev.problems.push(problem) } : {}),
+    mayLoad: supervisor?.mayLoad,
+    stopOf: outboundBudget?.backlog,
+    onProblem: dev && ((problem) => void dev.problems.push(problem)),
   });
   const { loading, pool, inline } = work;
   const [registry, engine, database] = await Promise.all([
@@ -103,49 +81,42 @@ export async function openCore({
       await dev?.onLoaded();
       await Promise.all([...registry.values()].map(inline.helpers.prepare));
       // The package's own examples run when the gateway is ready: their faults would be ours, and should stop no start.
-      await warmUp(
-        [...registry.values()].filter(({ shipped }) => !shipped),
-        inline,
-      );
+      const outside = [...registry.values()].filter(({ shipped }) => !shipped);
+      await warmUp(outside, inline);
     }),
   ]);
   logCutLimits(registry, config, logger);
-  logEngineFallback(engine, logger);
+  const { fallbackReason: reason } = engine;
+  if (reason !== undefined)
+    logger.warn({ reason }, 'sharp cannot be loaded; images are worked on by Jimp, slower');
   const store = createKeyStore(database.access());
   const signing = await openSigning(config);
   const keys = closers.own(createKeyVerifier({ store, cacheSize: config.keyCache, ...logKeyOutage(logger) }));
   const writer = closers.own(createBatchWriter({ access: database.access(), logger }));
   const usage = closers.own(createUsageMeter({ access: database.access(), writer, logger }));
   const { redisUrl, redisOutageShare: outageShare, usageDays } = config;
+  const counts = supervisor?.counts(config.processes, logger);
   const limiter = closers.own(
     await createLimiter({ access: database.access(), writer, logger, redisUrl, outageShare, counts }),
   );
-  closers.own(
-    pruneDaily({
-      access: database.access(),
-      logger,
-      parts: [pruneUsage(usageDays), pruneQuotas(usageDays), pruneWriters],
-    }),
-  );
+  const parts = [pruneUsage(usageDays), pruneQuotas(usageDays), pruneWriters];
+  closers.own(pruneDaily({ access: database.access(), logger, parts }));
   const reuse = await openReuse(work, engine, config);
-  return {
-    work,
-    registry,
-    engine,
-    database,
-    store,
-    signing,
-    keys,
-    writer,
-    usage,
-    limiter,
-    reuse,
-    tracing,
-  };
-}
+  const opened = { registry, engine, database, store, signing, keys, usage, limiter, reuse, tracing };
+  const jobs = await openJobs({ ...options, ...opened, work });
+  const measured = { ...work, outboundBudget, keysAvailable: keys.available, readJobs: jobs.stats };
+  const own = createMetrics(measured);
+  const metrics = supervisor?.shareMetrics(own) ?? own;
+  if (supervisor) closers.add(supervisor.shareChanges(store, keys));
 
-/** Logs that Jimp works on images because sharp cannot be loaded. */
-function logEngineFallback({ fallbackReason }: WorkerReport, logger: Logger): void {
-  if (fallbackReason === undefined) return;
-  logger.warn({ reason: fallbackReason }, 'sharp cannot be loaded; images are worked on by Jimp, slower');
+  /** Starts what waits until this process serves. */
+  function begin(): void {
+    // While an older process serves, the jobs are its own.
+    void (supervisor?.begun ?? Promise.resolve()).then(() => {
+      if (lifecycle.phase() === 'open') jobs.start(metrics);
+    });
+    closers.own(loadForFirstCalls({ ...work, registry, logger }));
+  }
+
+  return { ...opened, work, jobs, metrics, begin };
 }

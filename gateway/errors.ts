@@ -8,17 +8,11 @@ export interface ErrorEntry {
   retryAfter?: number;
   /** No fault although 5xx: logged like any call, without a stack. */
   routine?: true;
-  /**
-   * Who below the gateway may end a call with it, by throwing an error with this code; recognised by its shape, for pool and
-   * plugins do not know the gateway's classes. Everything else they throw is a fault.
-   */
+  /** Who below the gateway may end a call by an error with this code. All else that is thrown there is a fault. */
   raisedBy?: 'pool' | 'handler';
   /** Its code there, where that differs. */
   raisedAs?: string;
-  /**
-   * What of such an error is public; nothing else is. Others use the codes of `exposed` ones too: without `expose: true` those are
-   * faults. An `exact` one has its own message only with `expose: true`.
-   */
+  /** What of such an error is public: `exposed` ones, and the message of `exact` ones, with `expose: true` alone. */
   publishes?: 'message' | 'details' | 'exposed' | 'exact';
 }
 
@@ -46,10 +40,7 @@ export const errorTable = {
     message: 'This API key has expired. Use the key that replaced it or ask for a new one.',
   },
   key_revoked: { status: 401, message: 'This API key was revoked. Ask for a new one.' },
-  unauthorized: {
-    status: 401,
-    message: 'Sign in, or send the operator token as Authorization: Bearer.',
-  },
+  unauthorized: { status: 401, message: 'Sign in, or send the operator token as Authorization: Bearer.' },
   scope_denied: { status: 403, message: 'This API key may not call this helper.' },
   signature_invalid: {
     status: 403,
@@ -63,10 +54,7 @@ export const errorTable = {
     raisedBy: 'handler',
     publishes: 'exposed',
   },
-  method_not_allowed: {
-    status: 405,
-    message: 'This path does not take this method; see the Allow header.',
-  },
+  method_not_allowed: { status: 405, message: 'This path does not take this method; see the Allow header.' },
   request_timeout: { status: 408, message: 'The request did not arrive in time.' },
   exists: { status: 409, message: 'This name is already taken.' },
   conflict: {
@@ -100,16 +88,8 @@ export const errorTable = {
     raisedBy: 'handler',
     publishes: 'message',
   },
-  rate_limited: {
-    status: 429,
-    message: 'Too many requests; wait before the next one.',
-    retryAfter: 1,
-  },
-  quota_exceeded: {
-    status: 429,
-    message: 'The quota of this tenant is used up.',
-    retryAfter: 3600,
-  },
+  rate_limited: { status: 429, message: 'Too many requests; wait before the next one.', retryAfter: 1 },
+  quota_exceeded: { status: 429, message: 'The quota of this tenant is used up.', retryAfter: 3600 },
   tenant_busy: {
     status: 429,
     message: 'Too many of your requests are waiting already; send the next when one has been answered.',
@@ -120,10 +100,7 @@ export const errorTable = {
     status: 431,
     message: 'The request line and headers are too large; send long values in a POST body.',
   },
-  internal: {
-    status: 500,
-    message: 'The helper failed. This is a fault here, not in your request.',
-  },
+  internal: { status: 500, message: 'The helper failed. This is a fault here, not in your request.' },
   source_failed: { status: 502, message: 'The url could not be fetched.' },
   upstream_failed: {
     status: 502,
@@ -146,21 +123,14 @@ export const errorTable = {
     routine: true,
     raisedBy: 'pool',
   },
-  keys_unavailable: {
-    status: 503,
-    message: 'API keys cannot be checked at the moment.',
-    retryAfter: 5,
-  },
+  keys_unavailable: { status: 503, message: 'API keys cannot be checked at the moment.', retryAfter: 5 },
   storage_unavailable: {
     status: 503,
     message:
       'What this needs is not available at the moment: the queue of jobs, or the store of their results.',
     retryAfter: 5,
   },
-  source_timeout: {
-    status: 504,
-    message: 'The server behind the url did not deliver in time.',
-  },
+  source_timeout: { status: 504, message: 'The server behind the url did not deliver in time.' },
   helper_timeout: {
     status: 504,
     message: 'The helper took too long and was stopped. Send a smaller input.',

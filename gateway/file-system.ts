@@ -1,10 +1,7 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/**
- * Makes a folder and those above it; true where it was missing. Throws the system's error. Node's own (`recursive`) tries for ever where
- * a folder exists and cannot hold another, as `/proc` or behind a dangling link.
- */
+/** Makes a folder and those above it; true where it was missing. Node's `recursive` tries for ever below `/proc`. */
 export async function makeFolder(path: string, { mode }: { mode?: number } = {}): Promise<boolean> {
   const first = await attempt(path, mode);
   if (first === 'made' || first === 'there') return first === 'made';
@@ -16,10 +13,7 @@ export async function makeFolder(path: string, { mode }: { mode?: number } = {})
   throw second;
 }
 
-async function attempt(
-  path: string,
-  mode: number | undefined,
-): Promise<'made' | 'there' | NodeJS.ErrnoException> {
+async function attempt(path: string, mode?: number): Promise<'made' | 'there' | NodeJS.ErrnoException> {
   try {
     await mkdir(path, { mode });
     return 'made';

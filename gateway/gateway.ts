@@ -6,36 +6,24 @@ import type { Gateway, GatewayOptions } from './server.js';
 
 export type { Gateway } from './server.js';
 
-/**
- * Starts a gateway: listens at once, and loads and builds everything else afterwards (`server.ts`). Throws, with everything closed again,
- * where a part cannot start; the message says what to change.
- */
+/** Listens at once, then builds all else (`server.ts`). Throws, all closed again, where a part cannot start. */
 export async function startGateway(
   config: Config,
   logger: Logger,
   options: GatewayOptions = {},
 ): Promise<Gateway> {
-  const { member } = options;
+  const { supervisor } = options;
   const lifecycle = createLifecycle();
   const api = createFront(
     lifecycle,
-    { host: config.host, port: config.port, variable: 'PORT', inlets: member?.door('api') },
+    { host: config.host, port: config.port, variable: 'PORT', inlets: supervisor?.inlets('api') },
     { probes: answerProbes },
   );
-  const site =
-    member && !member.servesSite
-      ? undefined
-      : createFront(
-          lifecycle,
-          {
-            host: config.connectHost,
-            port: config.connectPort,
-            variable: 'CONNECT_PORT',
-            inlets: member?.door('site'),
-          },
-          // Forms are small, and read as they come.
-          { requestTimeout: 60_000 },
-        );
+  const { connectHost: host, connectPort: port } = config;
+  const sitePlace = { host, port, variable: 'CONNECT_PORT', inlets: supervisor?.inlets('site') };
+  // Forms are small, and read as they come.
+  const openSite = () => createFront(lifecycle, sitePlace, { requestTimeout: 60_000 });
+  const site = supervisor && !supervisor.servesSite ? undefined : openSite();
   try {
     await api.listen();
     await site?.listen();

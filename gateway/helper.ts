@@ -1,7 +1,4 @@
-/**
- * The public interface for helper plugins, imported as `helper-gateway/helper`. A leaf: it imports no code, so a
- * plugin pulls in nothing of the gateway.
- */
+/** The public interface for plugins, imported as `helper-gateway/helper`. It imports no code, only types. */
 
 import type { ConfigFields, DataOf, Declaration, FileFields, HelperResult } from './plugins/contract.js';
 import type { InputSchema, ObjectSchema } from './plugins/contract-schema.js';
@@ -103,7 +100,7 @@ export function invalidInput(field: string, problem: string): Error {
 const failCodes = ['not_found', 'conflict', 'upstream_failed'] as const;
 
 /** Why a call whose input is right cannot be answered. */
-export type FailCode = 'not_found' | 'conflict' | 'upstream_failed';
+export type FailCode = (typeof failCodes)[number];
 
 /**
  * An error of the world outside: thrown by a handler it becomes 404 `not_found`, 409 `conflict` or 502 `upstream_failed` with this

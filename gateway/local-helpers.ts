@@ -33,12 +33,7 @@ interface LocalParts extends Pick<Runtime, 'files' | 'imageLimits' | 'bodyLimits
 }
 
 /** Helpers that are called in this process. */
-export interface LocalHelpers {
-  registry: Registry;
-  /** Calls a helper as HTTP would, with the same answer and the same errors; never throws. `signal` aborts it. */
-  call(helper: Helper, given: GivenInput, signal?: AbortSignal): Promise<Reply>;
-  close(): Promise<void>;
-}
+export type LocalHelpers = ReturnType<typeof createLocalHelpers>;
 
 const unlimited: EffectiveLimits = { rate: 0, burst: 0, monthlyQuota: null, inFlight: null };
 
@@ -69,7 +64,7 @@ export function createLocalHelpers({
   bodyLimits,
   inline,
   close,
-}: LocalParts): LocalHelpers {
+}: LocalParts) {
   const pipelineOf = createPipelines<GivenCall>(
     { pool, files, imageLimits, inline },
     {
@@ -81,7 +76,9 @@ export function createLocalHelpers({
 
   return {
     registry,
-    async call(helper, { query, body, uploads = noUploads, shown }, signal) {
+    /** Calls a helper as HTTP would, with the same answer and the same errors; never throws. `signal` aborts it. */
+    async call(helper: Helper, input: GivenInput, signal?: AbortSignal): Promise<Reply> {
+      const { query, body, uploads = noUploads, shown } = input;
       const state = new CallState(randomUUID(), signal && AbortSignal.any([signal]));
       const meta = () => ({ service: helper.id, dryrun: state.dryrun, request_id: state.requestId });
       const given = { query: query ?? { values: new Map(), problems: [] }, text: body, uploads, shown };

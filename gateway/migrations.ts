@@ -4,7 +4,7 @@ import type { DatabaseKind } from './database/database.js';
 import { addJobRoom, addResultText, createAllJobTables, orderQueueByPlace } from './jobs/migration.js';
 import { addSigningVersion, addWebhookVersion, createKeyTables } from './keys/tables.js';
 import { createQuotaTable } from './limits/counters.js';
-import { createSiteTables } from './site/tables.js';
+import { createSiteTables, replaceAccountTables } from './site/tables.js';
 import { createUsageTable } from './usage/store.js';
 
 /** Every module's tables in the order in which they came; a migration that has been released is never changed. */
@@ -18,6 +18,7 @@ export function migrations(kind: DatabaseKind): Record<string, Migration> {
     '0006_job_room': { up: (db) => addJobRoom(db, kind) },
     '0007_job_queue_places': { up: (db) => orderQueueByPlace(db, kind) },
     '0008_job_texts': { up: addResultText },
+    '0009_accounts': { up: replaceAccountTables },
   };
 }
 

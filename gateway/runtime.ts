@@ -1,37 +1,24 @@
 import type { Logger } from 'pino';
 import type { StopReason } from '../pool/fair-queue.js';
-import type { ImageLimits } from '../pool/image/engine.js';
 import { engineToBe } from '../pool/image/options.js';
-import type { Pool } from '../pool/pool.js';
-import { type Cache, createCache } from './cache.js';
+import { createCache } from './cache.js';
 import type { Closers } from './closers.js';
 import type { Config } from './config.js';
 import type { CachedFile } from './download/exchange.js';
 import { createSource, type Source } from './download/fetch.js';
-import { createSourceFiles, type SourceFiles } from './download/source-files.js';
-import { createInboundBudget, type InboundBudget } from './http/inbound-budget.js';
-import { largestUpload, type MultipartLimits } from './http/multipart.js';
+import { createSourceFiles } from './download/source-files.js';
+import { createInboundBudget } from './http/inbound-budget.js';
+import { largestUpload } from './http/multipart.js';
 import { createFetchForCall, type RunOptions } from './pipeline/run-helper.js';
 import { createHelperLog } from './plugins/helper-log.js';
 import { createHelperPool } from './plugins/helper-pool.js';
 import { type LoadHelpersOptions, loadHelpers } from './plugins/load-helpers.js';
 import { createMainHelpers, createSlowSetupNotice } from './plugins/main-helpers.js';
 import { builtinPlugins } from './plugins/paths.js';
-import type { Environment, Registry } from './plugins/registry.js';
+import type { Environment } from './plugins/registry.js';
 
 /** What calls of helpers need in this process. */
-export interface Runtime {
-  loading: Promise<Registry>;
-  /** Not started yet. */
-  pool: Pool;
-  files: SourceFiles;
-  cache: Cache;
-  /** Bodies and downloads on their way. */
-  inboundBudget: InboundBudget;
-  imageLimits: ImageLimits;
-  bodyLimits: MultipartLimits;
-  inline: RunOptions;
-}
+export type Runtime = ReturnType<typeof openRuntime>;
 
 export interface RuntimeOptions {
   config: Config;
@@ -42,17 +29,17 @@ export interface RuntimeOptions {
   /** Loads a helper into threads and checks its variables at its first call, instead of at the start. */
   onDemand?: boolean;
   /** Called with each plugin's file that cannot be loaded, which is left out then; without it the start ends. */
-  onProblem?: LoadHelpersOptions['onProblem'];
+  onProblem?: LoadHelpersOptions['onProblem'] | undefined;
   /** When plugins may be read; at once where absent. */
   mayLoad?: Promise<unknown> | undefined;
   /** Wraps the download; by default everything public is fetched. */
   guardSource?: ((source: Source) => Source) | undefined;
   /** Why no task of this tenant may start; any may by default. */
-  stopOf?: (tenant: string) => StopReason | undefined;
+  stopOf?: ((tenant: string) => StopReason | undefined) | undefined;
 }
 
-/** Opens it by the configuration, and begins to load the helpers of its folders. `closers` close what is opened. */
-export function openRuntime(options: RuntimeOptions): Runtime {
+/** Opens it, its pool not started yet, and begins to load the helpers of its folders. `closers` close what is opened. */
+export function openRuntime(options: RuntimeOptions) {
   const { config, logger, closers, env, onDemand = false, onProblem, stopOf = () => undefined } = options;
   const cache = createCache(config.cacheBytes);
   const folders = [builtinPlugins, ...config.pluginDirs];
@@ -69,25 +56,22 @@ export function openRuntime(options: RuntimeOptions): Runtime {
       largest: Math.max(largestUpload(bodyLimits), config.maxJobBytes),
     }),
   );
-  const { guardSource = (opened) => opened } = options;
   const cachedFiles = cache.namespace<CachedFile>('source');
-  const source = guardSource(
-    closers.own(
-      createSource({
-        origins: config.sourceOrigins,
-        timeoutMs: config.sourceTimeoutMs,
-        maxBytes: config.maxImageBytes,
-        cache: cachedFiles,
-      }),
-    ),
+  const opened = closers.own(
+    createSource({
+      origins: config.sourceOrigins,
+      timeoutMs: config.sourceTimeoutMs,
+      maxBytes: config.maxImageBytes,
+      cache: cachedFiles,
+    }),
   );
+  const source = options.guardSource?.(opened) ?? opened;
   const files = createSourceFiles({ source, inboundBudget, count: cachedFiles.count });
   // On demand, no thread may have started by then.
   const engine = () => pool.engine() ?? (onDemand ? engineToBe(config.imageEngine) : undefined);
-  const { fonts } = config;
   const loading = loadHelpers({
     folders,
-    fonts,
+    fonts: config.fonts,
     engine,
     logger,
     onProblem,

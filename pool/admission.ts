@@ -30,8 +30,8 @@ interface Deferred {
   readonly requester: Requester;
   /** A later call has a higher one. */
   readonly order: number;
-  /** Counts what the verdict changes; the result answers the call. */
-  readonly decide: (verdict: 'now' | Refusal) => () => void;
+  /** Counts what the decision changes; the result answers the call. */
+  readonly decide: (decision: 'now' | Refusal) => () => void;
 }
 
 /** What is counted of one tenant that has, expects or waits for a slot. */
@@ -89,15 +89,15 @@ export class Admission {
 
   /** Acquires slots for complete work, or says why there are none. */
   acquire(requester: Requester, slots = 1): Release | Refusal {
-    const verdict = this.#verdict(requester);
-    return verdict === 'now' || verdict === 'later' ? this.hold(requester, slots) : verdict;
+    const decision = this.#decide(requester);
+    return decision === 'now' || decision === 'later' ? this.hold(requester, slots) : decision;
   }
 
   /** Decides, before a body is read or a download begun, whether the work would be accepted; within half a second. */
   async reserve(requester: Requester): Promise<Reservation | Refusal> {
-    const verdict = this.#verdict(requester);
-    if (verdict === 'later') return new Promise((resolve) => this.#defer(requester, resolve));
-    return verdict === 'now' ? this.#reserve(requester) : verdict;
+    const decision = this.#decide(requester);
+    if (decision === 'later') return new Promise((resolve) => this.#defer(requester, resolve));
+    return decision === 'now' ? this.#reserve(requester) : decision;
   }
 
   /** Acquires slots for work that was accepted before, whatever the bounds. */
@@ -115,18 +115,18 @@ export class Admission {
     const tenant = this.#tenant(requester);
     this.#deferredBefore += 1;
     const timer = setTimeout(() => {
-      const late = this.#verdict(requester);
+      const late = this.#decide(requester);
       // What it was deferred for has not come: that is slow, and no reason to wait.
       deferred.decide(late === 'later' ? 'now' : late)();
     }, reservationMs);
     const deferred: Deferred = {
       requester,
       order: this.#deferredBefore,
-      decide: (verdict) => {
+      decide: (decision) => {
         clearTimeout(timer);
         tenant.deferred.delete(deferred);
         this.#deferred.update(tenant);
-        const answer = verdict === 'now' ? this.#reserve(requester) : verdict;
+        const answer = decision === 'now' ? this.#reserve(requester) : decision;
         return () => resolve(answer);
       },
     };
@@ -134,7 +134,7 @@ export class Admission {
     this.#deferred.update(tenant);
   }
 
-  #verdict({ tenant: name, weight, most }: Requester): 'now' | 'later' | Refusal {
+  #decide({ tenant: name, weight, most }: Requester): 'now' | 'later' | Refusal {
     const known = this.#tenants.get(name);
     const counts = known ?? noCounts;
     if (most !== null && counts.held >= most) return 'tenant_busy';
@@ -200,18 +200,17 @@ export class Admission {
   #decideDeferred(tenant: Tenant): void {
     this.#forgetIfIdle(tenant);
     const decided: { order: number; answer: () => void }[] = [];
-    for (let next = this.#decidable(); next; next = this.#decidable()) {
-      decided.push({ order: next.deferred.order, answer: next.deferred.decide(next.verdict) });
-    }
+    for (let next = this.#decideNext(); next; next = this.#decideNext()) decided.push(next);
     decided.sort((a, b) => a.order - b.order);
     for (const { answer } of decided) answer();
     this.#forgetIfIdle(tenant);
   }
 
-  #decidable(): { deferred: Deferred; verdict: 'now' | Refusal } | undefined {
-    for (const deferred of this.#deferred.candidates(this.#isFull())) {
-      const verdict = this.#verdict(deferred.requester);
-      if (verdict !== 'later') return { deferred, verdict };
+  /** The next of the deferred calls that no longer has to wait, decided. */
+  #decideNext(): { order: number; answer: () => void } | undefined {
+    for (const { requester, order, decide } of this.#deferred.candidates(this.#isFull())) {
+      const decision = this.#decide(requester);
+      if (decision !== 'later') return { order, answer: decide(decision) };
     }
     return undefined;
   }
@@ -238,19 +237,16 @@ class DeferredTenants {
   readonly #mostHeld = new Heap<Tenant>(
     (a, b) => heldSlots(a) * oldestOf(b).requester.weight > heldSlots(b) * oldestOf(a).requester.weight,
   );
-  readonly #all = new Set<Tenant>();
 
   /** To be called whenever a tenant's numbers or deferred calls have changed. */
   update(tenant: Tenant): void {
     const oldest = tenant.deferred.first();
-    if (!oldest && !this.#all.delete(tenant)) return;
-    if (oldest) this.#all.add(tenant);
     const most = oldest?.requester.most ?? Number.POSITIVE_INFINITY;
     const isOpen = oldest !== undefined && tasksOf(tenant) < most;
-    setMember(tenant, this.#oldest, isOpen);
-    setMember(tenant, this.#leastLoaded, isOpen);
-    setMember(tenant, this.#sated, oldest !== undefined && tenant.held >= most);
-    setMember(tenant, this.#mostHeld, oldest !== undefined);
+    this.#oldest.set(tenant, isOpen);
+    this.#leastLoaded.set(tenant, isOpen);
+    this.#sated.set(tenant, oldest !== undefined && tenant.held >= most);
+    this.#mostHeld.set(tenant, oldest !== undefined);
   }
 
   /**
@@ -264,28 +260,9 @@ class DeferredTenants {
 }
 
 /** Tasks that a tenant has and expects. */
-function tasksOf({ held, expected }: Counts): number {
-  return held + expected;
-}
-
-function heldSlots({ held, extra }: Counts): number {
-  return held + extra;
-}
-
+const tasksOf = ({ held, expected }: Counts) => held + expected;
+const heldSlots = ({ held, extra }: Counts) => held + extra;
 /** Slots that are held and expected. */
-function slotsOf(counts: Counts): number {
-  return heldSlots(counts) + counts.expected;
-}
-
-function oldestOf({ deferred }: Tenant): Deferred {
-  return deferred.first() as Deferred;
-}
-
-function isOlder(a: Tenant, b: Tenant): boolean {
-  return oldestOf(a).order < oldestOf(b).order;
-}
-
-function setMember(tenant: Tenant, heap: Heap<Tenant>, belongs: boolean): void {
-  if (belongs) heap.place(tenant);
-  else heap.delete(tenant);
-}
+const slotsOf = ({ held, extra, expected }: Counts) => held + extra + expected;
+const oldestOf = ({ deferred }: Tenant) => deferred.first() as Deferred;
+const isOlder = (a: Tenant, b: Tenant) => oldestOf(a).order < oldestOf(b).order;

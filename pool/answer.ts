@@ -40,13 +40,14 @@ export function makeAnswer(value: unknown, most: number, mostBytes = Number.POSI
   }
   const sent = makeBodyAnswer(value, most, mostBytes);
   if (sent) return sent;
-  if (jsonSize(value, most) > most) throw resultTooLarge('JSON', most);
+  const tooLarge = () => resultTooLarge('JSON that are sent (a control character takes six)', most);
+  if (jsonSize(value, most) > most) throw tooLarge();
   const text = JSON.stringify(value);
   if (!text?.startsWith('{')) {
     throw new Error(`the handler returned an object whose toJSON gives ${text?.slice(0, 60)}, not an object`);
   }
   // A getter may give more than it did when it was measured.
-  if (text.length > most) throw resultTooLarge('JSON', most);
+  if (text.length > most) throw tooLarge();
   return { kind: 'json', text };
 }
 
@@ -60,15 +61,14 @@ export function jsonText(answer: Exclude<Answer, BodyAnswer>): string {
   return 'text' in answer ? answer.text : new TextDecoder().decode(answer.bytes);
 }
 
-/** The answer as another thread takes it. */
+/** The answer in bytes, for another thread. */
 export function toBytes(answer: Answer): BytesAnswer {
   return 'text' in answer ? { kind: 'json', bytes: encoder.encode(answer.text) } : answer;
 }
 
 /** A handler's result past the bytes that are sent; by its `code` it becomes the caller's fault. `message` is public. */
-function resultTooLarge(what: 'JSON' | 'text', most: number): Error {
-  const hint = what === 'JSON' ? ' (a control character takes six)' : '';
-  const message = `The answer would be more than the ${most} bytes of ${what} that are sent${hint}. Send a smaller input.`;
+function resultTooLarge(what: string, most: number): Error {
+  const message = `The answer would be more than the ${most} bytes of ${what}. Send a smaller input.`;
   return codedError('result_too_large', message);
 }
 
@@ -99,7 +99,7 @@ function makeBodyAnswer(result: object, most: number, mostBytes: number): BodyAn
     );
   }
   if (isBytes) return { kind: 'bytes', bytes: body, type, ...own };
-  if (Buffer.byteLength(body) > most) throw resultTooLarge('text', most);
+  if (Buffer.byteLength(body) > most) throw resultTooLarge('text that are sent', most);
   return { kind: 'bytes', bytes: encoder.encode(body), type: withCharset(type), ...own };
 }
 
@@ -113,7 +113,7 @@ function refuseOtherBodies(body: unknown): void {
   );
 }
 
-/** What would be dropped without a word. */
+/** Any other field would be dropped silently. */
 function refuseOtherFields(result: object): void {
   const others = Object.entries(result).filter(
     ([key, value]) => !['body', 'type', 'headers'].includes(key) && value !== undefined,
@@ -136,16 +136,16 @@ function withCharset(type: string): string {
 }
 
 /** Headers of the gateway: an answer's framing, its rights in a browser, the caller's limits, and what holds for the whole host. */
-const reservedHeaders = new Set(
-  [
-    'connection content-encoding content-length date keep-alive te trailer transfer-encoding upgrade',
-    'content-security-policy content-security-policy-report-only x-content-type-options refresh',
-    'proxy-authenticate retry-after www-authenticate x-request-id',
-    'alt-svc clear-site-data nel report-to reporting-endpoints server set-cookie set-cookie2',
-    'service-worker-allowed strict-transport-security',
-  ].flatMap((names) => names.split(' ')),
+const reservedHeaders = new RegExp(
+  `^(?:${[
+    'connection|content-encoding|content-length|date|keep-alive|te|trailer|transfer-encoding|upgrade',
+    'content-security-policy|content-security-policy-report-only|x-content-type-options|refresh',
+    'retry-after|www-authenticate|x-request-id',
+    'alt-svc|clear-site-data|nel|report-to|reporting-endpoints|server|set-cookie|set-cookie2',
+    'service-worker-allowed|strict-transport-security',
+    '(?:access-control-|proxy-|ratelimit|x-ratelimit).*',
+  ].join('|')})$`,
 );
-const reservedPrefixes = ['access-control-', 'proxy-', 'ratelimit', 'x-ratelimit'];
 
 const maxHeaders = 50;
 const maxHeaderCharacters = 8_192;
@@ -188,15 +188,15 @@ function requireHeader(given: string, name: string, text: unknown): void {
   }
   if (name === 'content-type')
     throw new Error("the handler's content-type is its type, not one of its headers");
-  if (reservedHeaders.has(name) || reservedPrefixes.some((beginning) => name.startsWith(beginning))) {
+  if (reservedHeaders.test(name)) {
     throw new Error(`the handler's header ${shown} is the gateway's own and cannot be set`);
   }
 }
 
 /**
- * What JSON would leave out, empty or garble without a word: `a function`, `a Map`, `a Promise`, `a ReadStream`. Undefined
- * for data, and for what says itself how it is written (`toJSON`: a Date, a URL). What has customary JSON is data too: an
- * undefined field is left out, NaN is null, an instance of a class is its own fields.
+ * What JSON would silently leave out, empty or garble: `a function`, `a Map`, `a Promise`, `a ReadStream`. Undefined for data, and for
+ * what has a `toJSON` (a Date, a URL). What has customary JSON is data too: an undefined field is left out, NaN is null, an instance
+ * of a class is its own fields.
  */
 function lossInJson(value: unknown): string | undefined {
   if (typeof value === 'bigint') return hasOwnJson(value) ? undefined : 'a bigint';
@@ -205,7 +205,7 @@ function lossInJson(value: unknown): string | undefined {
   return isLost ? nameOf(value) : undefined;
 }
 
-/** What an author may write instead of what is lost, after a message that names it; empty where nothing can be said of its kind. */
+/** What an author may write instead of what is lost, to follow a message that names it; empty where that is unknown. */
 function insteadOfLost(value: unknown): string {
   if (value === undefined) return ' (is a return missing?)';
   if (typeof value === 'bigint') return ' (write String(…) or Number(…))';
@@ -252,9 +252,8 @@ function isObject(value: unknown): value is object {
 const deepest = 200;
 
 /**
- * Bytes of a value as JSON in UTF-8, at least, and not counted further than `most`: a megabyte of control characters becomes
- * six, and is to be refused before they are made. Throws for a value that is too deep or holds itself, and names the place
- * of what is no data.
+ * Bytes of a value as JSON in UTF-8, at least, and not counted further than `most`: a megabyte of control characters becomes six, and
+ * is to be refused before they are made. Throws for a value that is too deep or holds itself, and for one that is no data, with its path.
  */
 export function jsonSize(value: unknown, most: number): number {
   let size = 0;
@@ -284,8 +283,8 @@ export function jsonSize(value: unknown, most: number): number {
   function requireData(part: unknown): void {
     const lost = lossInJson(part);
     if (lost === undefined) return;
-    const place = path.join('.').slice(0, 200) || 'it';
-    throw new Error(`the result must be data, but ${place} is ${lost}${insteadOfLost(part)}`);
+    const where = path.join('.').slice(0, 200) || 'it';
+    throw new Error(`the result must be data, but ${where} is ${lost}${insteadOfLost(part)}`);
   }
 
   add(value);

@@ -19,7 +19,7 @@ export interface CallOptions {
 
 const noFiles: NonNullable<CallTask['files']> = {};
 
-/** Calls one of a plugin's functions with the files opened that it takes, and makes the answer of what it returns. */
+/** Calls one of a plugin's functions with its files opened, and makes the answer of what it returns. */
 export async function callPlugin(
   { service, plugin, shipped, parts }: LoadedPlugin,
   { does, input, files = noFiles }: CallTask,
@@ -47,10 +47,8 @@ export async function callPlugin(
     const called = plugin[does];
     return typeof called === 'function' ? called.call(plugin, input, context) : undefined;
   };
-  const guarded = () =>
-    guard({ name: service, hide: parts.redactor?.text }, handle).finally(() =>
-      restoreObjectPrototype(service),
-    );
+  const hide = parts.redactor?.text;
+  const guarded = () => guard({ name: service, hide }, handle).finally(() => restoreObjectPrototype(service));
   const result = await (shipped ? handle() : guarded());
   const answer = toBytes(makeAnswer(result, options.maxJsonBytes, options.maxBodyBytes));
   return { ...answer, bytes: ownBytes(answer, shipped) };

@@ -39,20 +39,19 @@ export async function forEachConcurrent<T>(
   most: number,
   work: (item: T) => Promise<unknown>,
 ): Promise<void> {
-  // One iterator for all, which a plain loop over `items` would close where it fails.
-  const left = items[Symbol.iterator]();
-  let failed: { error: unknown } | undefined;
+  const left = [...items].reverse();
+  const errors: unknown[] = [];
   async function workOff(): Promise<void> {
-    for (let next = left.next(); !next.done && !failed; next = left.next()) {
+    while (left.length > 0 && errors.length === 0) {
       try {
-        await work(next.value);
+        await work(left.pop() as T);
       } catch (error) {
-        failed ??= { error };
+        errors.push(error);
       }
     }
   }
   await Promise.all(Array.from({ length: most }, workOff));
-  if (failed) throw failed.error;
+  if (errors.length > 0) throw errors[0];
 }
 
 /**

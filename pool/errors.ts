@@ -25,7 +25,7 @@ interface PoolErrorOptions {
 /** Why work in the pool was not done. `message` is internal, unless it says by `expose` that it is not. */
 export class PoolError extends Error {
   readonly code: 'busy' | 'tenant_busy' | 'shutting_down' | 'helper_timeout' | 'internal';
-  /** Whole seconds after which a place is likely, for the codes that ask to come back. */
+  /** Whole seconds after which a slot is likely to be free, for the codes that ask to come back. */
   readonly retryAfter: number | undefined;
   readonly expose: boolean;
   /** Milliseconds that a thread spent before the task failed. */
@@ -81,31 +81,32 @@ export function describeThrown({ name, message, stack, causes = [] }: Thrown): s
   return [own, ...causes.map((cause) => `caused by ${describeThrown(cause)}`)].join('\n');
 }
 
+/** The same without stacks, for a line that an operator reads. */
+export function describeReason({ name = 'a value', message, causes = [] }: Thrown): string {
+  return [`${name}: ${message}`, ...causes.map((cause) => `caused by ${describeReason(cause)}`)].join('\n');
+}
+
 /** `seen` is what was read before: an error may cause itself. */
 function readOnce(thrown: unknown, seen: Set<unknown>): Thrown {
   try {
-    return readProperty(thrown, seen);
+    if (typeof thrown !== 'object' || thrown === null) return { message: truncate(String(thrown)) };
+    seen.add(thrown);
+    const { name, code, message, expose, details, stack } = thrown as Record<string, unknown>;
+    return {
+      ...(typeof name === 'string' && { name: truncate(name) }),
+      ...(typeof code === 'string' && { code: truncate(code) }),
+      // What comes from Node's loader thread has lost its message on Node 20.
+      message: truncate(
+        String(message ?? code ?? inspect(thrown, { maxArrayLength: 10, maxStringLength: 200 })),
+      ),
+      ...(expose === true && { expose }),
+      ...(Array.isArray(details) && { details: JSON.parse(JSON.stringify(details.slice(0, maxDetails))) }),
+      ...(typeof stack === 'string' && { stack: truncate(stack) }),
+      ...readCauses(thrown, seen),
+    };
   } catch {
     return { message: 'something was thrown that cannot be read' };
   }
-}
-
-function readProperty(thrown: unknown, seen: Set<unknown>): Thrown {
-  if (typeof thrown !== 'object' || thrown === null) return { message: truncate(String(thrown)) };
-  seen.add(thrown);
-  const { name, code, message, expose, details, stack } = thrown as Record<string, unknown>;
-  return {
-    ...(typeof name === 'string' ? { name: truncate(name) } : {}),
-    ...(typeof code === 'string' ? { code: truncate(code) } : {}),
-    // What comes from Node's loader thread has lost its message on Node 20.
-    message: truncate(
-      String(message ?? code ?? inspect(thrown, { maxArrayLength: 10, maxStringLength: 200 })),
-    ),
-    ...(expose === true ? { expose } : {}),
-    ...(Array.isArray(details) ? { details: JSON.parse(JSON.stringify(details.slice(0, maxDetails))) } : {}),
-    ...(typeof stack === 'string' ? { stack: truncate(stack) } : {}),
-    ...readCauses(thrown, seen),
-  };
 }
 
 /** Apart from the rest, which must not be lost with them. */
@@ -113,11 +114,9 @@ function readCauses(thrown: object, seen: Set<unknown>): Pick<Thrown, 'causes'> 
   try {
     const { cause, errors } = thrown as { cause?: unknown; errors?: unknown };
     const all = [cause, ...(Array.isArray(errors) ? errors.slice(0, maxErrors) : [])];
-    const causes = all.flatMap((one) =>
-      one === undefined || one === null || seen.has(one) || seen.size >= maxErrors
-        ? []
-        : [readOnce(one, seen)],
-    );
+    const isRead = (one: unknown) =>
+      (one ?? undefined) === undefined || seen.has(one) || seen.size >= maxErrors;
+    const causes = all.flatMap((one) => (isRead(one) ? [] : [readOnce(one, seen)]));
     return causes.length > 0 ? { causes } : {};
   } catch {
     return {};

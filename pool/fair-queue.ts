@@ -5,16 +5,12 @@
  */
 export class Heap<T> {
   readonly #items: T[] = [];
-  readonly #places = new Map<T, number>();
+  readonly #positions = new Map<T, number>();
   readonly #before: (a: T, b: T) => boolean;
 
   /** `before` says whether `a` comes out before `b`. */
   constructor(before: (a: T, b: T) => boolean) {
     this.#before = before;
-  }
-
-  get size(): number {
-    return this.#items.length;
   }
 
   /** The item that comes before all others; undefined where there is none. */
@@ -24,23 +20,29 @@ export class Heap<T> {
 
   /** Puts an item in, or to where its changed rank belongs. */
   place(item: T): void {
-    const at = this.#places.get(item) ?? this.#items.push(item) - 1;
+    const at = this.#positions.get(item) ?? this.#items.push(item) - 1;
     if (this.#rise(item, at) === at) this.#sink(item, at);
+  }
+
+  /** Puts an item in, or to where it belongs by now, or takes it out. */
+  set(item: T, isIn: boolean): void {
+    if (isIn) this.place(item);
+    else this.delete(item);
   }
 
   /** Takes an item out; nothing happens where it is not in. */
   delete(item: T): void {
-    const at = this.#places.get(item);
+    const at = this.#positions.get(item);
     if (at === undefined) return;
-    this.#places.delete(item);
+    this.#positions.delete(item);
     const last = this.#items.pop() as T;
     if (last === item) return;
     this.#items[at] = last;
-    this.#places.set(last, at);
+    this.#positions.set(last, at);
     this.place(last);
   }
 
-  /** Moves an item up as far as it comes before what stands there; gives its place. */
+  /** Moves an item up as far as it comes before what stands there; returns its position. */
   #rise(item: T, from: number): number {
     let at = from;
     while (at > 0) {
@@ -74,14 +76,14 @@ export class Heap<T> {
 
   #put(item: T, at: number): void {
     this.#items[at] = item;
-    this.#places.set(item, at);
+    this.#positions.set(item, at);
   }
 }
 
 /** Items in the order in which they came; each may leave from anywhere. Every call takes constant time. An item is in it once. */
 export class Fifo<T> {
   readonly #items = new Set<T>();
-  /** Goes along the set for good: one that began anew would step over the places of all that have left. */
+  /** Goes along the set for good: one that began anew would step over the slots of all that have left. */
   readonly #next = this.#items.values();
   #first: T | undefined;
 
@@ -100,12 +102,11 @@ export class Fifo<T> {
     return this.#first;
   }
 
-  /** The oldest first. */
-  all(): T[] {
-    return [...this.#items];
+  [Symbol.iterator](): Iterator<T> {
+    return this.#items.values();
   }
 
-  /** Takes an item out; false where it is not in the line. */
+  /** Takes an item out; false where it is not in. */
   delete(item: T): boolean {
     if (item === this.#first) this.#first = undefined;
     return this.#items.delete(item);
@@ -191,23 +192,23 @@ export class FairQueue<T> {
   }
 
   /**
-   * Takes the next item of a tenant that may start one and charges that tenant the milliseconds that `estimateOf` gives for it;
-   * undefined where nothing may. Of a tenant that is named it takes the oldest item before its time.
+   * Removes and returns the next item of a tenant that may start one, and charges the tenant the milliseconds that `estimateOf` gives;
+   * undefined where nothing may. Of a tenant that is named it is the oldest item, before its time.
    */
   shift(estimateOf: (item: T) => number, tenant?: string): { tenant: string; item: T } | undefined {
     const next = this.#next();
     const lane = tenant === undefined ? next : this.#named(tenant);
     const item = lane?.waiting.first();
     if (!next || !lane || item === undefined) return undefined;
-    // One that comes before its time may be further on than the one whose turn it is.
+    // One that comes before its time may be further on than the next one.
     this.#advance(next.clock);
     lane.running += 1;
     lane.clock += estimateOf(item) / lane.weight;
-    this.#take(lane, item);
+    this.#remove(lane, item);
     return { tenant: lane.tenant, item };
   }
 
-  /** Charges a tenant for an item that was taken, could not start then, was settled with 0, and starts now. */
+  /** Charges a tenant for an item that was removed by `shift`, could not start then, was settled with 0, and starts now. */
   restart(tenant: string, estimate: number, weight: number): void {
     const lane = this.#lane(tenant);
     if (isIdle(lane)) {
@@ -233,16 +234,14 @@ export class FairQueue<T> {
   /** Takes a waiting item out; false where it is not waiting. */
   remove(tenant: string, item: T): boolean {
     const lane = this.#lanes.get(tenant);
-    if (!lane || !this.#take(lane, item)) return false;
+    if (!lane || !this.#remove(lane, item)) return false;
     this.#forget(lane);
     return true;
   }
 
-  /** Every item that waits, with its tenant; what is removed meanwhile is passed over. */
-  *items(): Iterable<[tenant: string, item: T]> {
-    for (const { tenant, waiting } of [...this.#lanes.values()]) {
-      for (const item of waiting.all()) yield [tenant, item];
-    }
+  /** Every item that waits. */
+  items(): T[] {
+    return [...this.#lanes.values()].flatMap(({ waiting }) => [...waiting]);
   }
 
   /** What a tenant has received, in milliseconds by its weight. */
@@ -293,7 +292,7 @@ export class FairQueue<T> {
     }
   }
 
-  /** The lane whose turn it is. */
+  /** The lane that has received least. */
   #first(allStopped: boolean): Lane<T> | undefined {
     const ready = this.#ready.first();
     const held = allStopped ? undefined : this.#held.first();
@@ -303,13 +302,11 @@ export class FairQueue<T> {
   /** Puts a lane to where it belongs. */
   #file(lane: Lane<T>): void {
     if (lane.waiting.size === 0) lane.stop = undefined;
-    if (lane.waiting.size > 0 && !lane.stop) this.#ready.place(lane);
-    else this.#ready.delete(lane);
-    if (lane.stop === 'all') this.#held.place(lane);
-    else this.#held.delete(lane);
+    this.#ready.set(lane, lane.waiting.size > 0 && !lane.stop);
+    this.#held.set(lane, lane.stop === 'all');
   }
 
-  #take(lane: Lane<T>, item: T): boolean {
+  #remove(lane: Lane<T>, item: T): boolean {
     if (!lane.waiting.delete(item)) return false;
     this.#size -= 1;
     if (lane.waiting.size === 0) this.#tenants -= 1;
@@ -321,15 +318,8 @@ export class FairQueue<T> {
     let lane = this.#lanes.get(tenant);
     if (!lane) {
       this.#made += 1;
-      lane = {
-        tenant,
-        order: this.#made,
-        waiting: new Fifo(),
-        running: 0,
-        clock: this.#now,
-        weight: 1,
-        stop: undefined,
-      };
+      const empty = { waiting: new Fifo<T>(), running: 0, clock: this.#now, weight: 1, stop: undefined };
+      lane = { tenant, order: this.#made, ...empty };
       this.#lanes.set(tenant, lane);
     }
     return lane;

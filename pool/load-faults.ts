@@ -18,27 +18,21 @@ export class LoadError extends Error {
   readonly inSetup: boolean;
   readonly endsThread: boolean;
 
-  constructor(
-    message: string,
-    { service, inSetup = false, endsThread = false, cause }: LoadErrorOptions = {},
-  ) {
-    super(message, { cause });
+  constructor(message: string, options: LoadErrorOptions = {}) {
+    super(message, { cause: options.cause });
     this.name = 'LoadError';
-    this.service = service;
-    this.inSetup = inSetup;
-    this.endsThread = endsThread;
+    this.service = options.service;
+    this.inSetup = options.inSetup ?? false;
+    this.endsThread = options.endsThread ?? false;
   }
 }
 
-/** When it is tried again. */
-interface NextTry {
-  at: number;
-  /** Whether it may well fail, too: calls wait through what passes, such as too many open files, but not for that. */
-  isDoubtful: boolean;
-}
-
-interface Fault extends NextTry {
+interface Fault {
   service: string | undefined;
+  /** When it is tried again. */
+  at: number;
+  /** Whether that may well fail, too: calls wait through what passes, such as too many open files, but not for that. */
+  isDoubtful: boolean;
 }
 
 /** Of the fault that concerns every plugin. */
@@ -63,7 +57,7 @@ export class LoadFaults {
   }
 
   /** Notes why a try has failed: by the urls of plugins, or for all of them. */
-  note(errors: ReadonlyMap<string, LoadError> | undefined, { at, isDoubtful }: NextTry): void {
+  note(errors: ReadonlyMap<string, LoadError> | undefined, at: number, isDoubtful: boolean): void {
     if (errors) this.#faults.delete(all);
     for (const [url, error] of errors ?? [[all, undefined]]) {
       const wasDoubtful = this.#faults.get(url)?.isDoubtful === true;
@@ -82,8 +76,7 @@ export class LoadFaults {
     const fault = own ?? this.#faults.get(all);
     if (!fault?.isDoubtful) return undefined;
     const retryAfter = Math.max(1, Math.ceil((fault.at - Date.now()) / 1000));
-    const what =
-      fault.service === undefined ? 'No worker thread can be started' : `${fault.service} cannot be loaded`;
+    const what = fault.service ? `${fault.service} cannot be loaded` : 'No worker thread can be started';
     const message = `${what} at the moment; the gateway tries again by itself.`;
     return new PoolError('busy', message, { retryAfter, expose: true });
   }

@@ -3,35 +3,21 @@ import nodeModule, { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 
-/** What the stripper throws: an object, and no error. */
-interface StripFault {
-  code: string;
-  message: string;
-  startLine: number;
-}
-
 /** What is no mere type, by the stripper's words for it, and what to write instead. */
-const remedies: [RegExp, string][] = [
-  [/ enum /, 'an enum is code and no type: write an object, const Size = { small: 1 } as const'],
-  [/ namespace /, 'a namespace is code and no type: write its parts as a module, and import that'],
-  [
-    / parameter property /,
+const remedies = {
+  ' enum ': 'an enum is code and no type: write an object, const Size = { small: 1 } as const',
+  ' namespace ': 'a namespace is code and no type: write its parts as a module, and import that',
+  ' parameter property ':
     'a parameter property is code and no type: declare the field, and set it in the constructor',
-  ],
-  [/ import equals /, 'import … = is no part of ES modules: write import … from'],
-  [/ export assignment /, 'export = is no part of ES modules: write export default'],
-];
+  ' import equals ': 'import … = is no part of ES modules: write import … from',
+  ' export assignment ': 'export = is no part of ES modules: write export default',
+};
 
 let stripper: typeof import('@swc/wasm-typescript') | undefined;
 
 /** Whether the module at this address is a plugin's in TypeScript. Packages come compiled, by Node's own rule. */
 export function isTypeScript(url: string): boolean {
   return /^file:[^?#]*\.m?ts(?:[?#]|$)/.test(url) && !url.includes('/node_modules/');
-}
-
-/** What a module hook answers Node with for a module in TypeScript. Each is an ES module, whatever the folder's package.json says. */
-function loadTypeScript(url: string, source: string | undefined): LoadedModule {
-  return { format: 'module', source: stripTypes(fileURLToPath(url), source), shortCircuit: true };
 }
 
 /** Texts of modules as they were when the gateway started, by their URLs. */
@@ -54,7 +40,10 @@ export function loadFrom(
   context: LoadContext,
 ): LoadedModule | { replace: (found: LoadedModule) => LoadedModule } | undefined {
   const source = sources[url];
-  if (isTypeScript(url)) return loadTypeScript(url, source);
+  // TypeScript is an ES module, whatever the folder's package.json says.
+  if (isTypeScript(url)) {
+    return { format: 'module', source: stripTypes(fileURLToPath(url), source), shortCircuit: true };
+  }
   if (source === undefined || context.format === 'commonjs') return undefined;
   if (context.format === 'module') return { format: 'module', source, shortCircuit: true };
   // Node looks into the file to see what it is.
@@ -62,72 +51,59 @@ export function loadFrom(
 }
 
 /**
- * The JavaScript of a file in TypeScript: its types are blanked out, so that every line and column stays where it was. Throws
- * for what is more than a type, and for what cannot be read, with the line. The stripper is what Node 22 and later bring with
- * them, taken as a package so that each Node takes the same; only its first use loads it, which costs 40 ms.
+ * The JavaScript of a file in TypeScript: its types are blanked out, so that every line and column stays where it was. Throws for what
+ * is more than a type, and for what cannot be read, with the line. The stripper is that of Node 22 and later, as a package so that each
+ * Node has the same; its first use loads it, which costs 40 ms.
  */
 export function stripTypes(file: string, source = readFileSync(file, 'utf8')): string {
   stripper ??= createRequire(import.meta.url)('@swc/wasm-typescript') as NonNullable<typeof stripper>;
   try {
     return stripper.transformSync(source, { mode: 'strip-only', module: true }).code;
   } catch (fault) {
-    throw isStripFault(fault) ? syntaxError(fault, file) : fault;
+    // What the stripper throws is an object, and no error.
+    if (typeof fault !== 'object' || fault === null || !('startLine' in fault)) throw fault;
+    const { code, message, startLine } = fault as { code: string; message: string; startLine: number };
+    const remedy = Object.entries(remedies).find(([word]) => message.includes(word))?.[1];
+    const reason = (code === 'UnsupportedSyntax' && remedy) || message;
+    throw Object.assign(new Error(`${reason} (${file}:${startLine})`), { name: 'SyntaxError' });
   }
 }
 
-function isStripFault(thrown: unknown): thrown is StripFault {
-  return typeof thrown === 'object' && thrown !== null && 'startLine' in thrown;
-}
-
-function syntaxError({ code, message, startLine }: StripFault, file: string): Error {
-  const remedy = code === 'UnsupportedSyntax' && remedies.find(([pattern]) => pattern.test(message))?.[1];
-  const error = new Error(`${remedy || message} (${file}:${startLine})`);
-  error.name = 'SyntaxError';
-  return error;
-}
-
 /**
- * The error of an import that leads nowhere, with a hint where a file in TypeScript is meant: `./words.js` and `./words` where
- * there is only `words.ts`. Compilers and bundlers take these for it; Node, which compiles nothing, does not.
+ * The error of an import that leads nowhere, with a hint where a file in TypeScript is meant: `./words.js` and `./words` where there is
+ * only `words.ts`, which compilers and bundlers accept, and Node does not.
  */
 export function explainMissing(error: unknown, specifier: string, parent: string | undefined): unknown {
   const { code } = error as NodeJS.ErrnoException;
   const relative = /^\.\.?\//.test(specifier) && parent?.startsWith('file:');
   if (code !== 'ERR_MODULE_NOT_FOUND' || !relative) return error;
-  const meant = typeScriptSpecifiers(specifier).find((other) => existsSync(new URL(other, parent)));
+  const [, stem = specifier, mode] = /^(.*)\.(m?)js$/.exec(specifier) ?? [];
+  const endings = mode === undefined ? ['ts', 'mts'] : [`${mode}ts`];
+  const meant = endings
+    .map((ending) => `${stem}.${ending}`)
+    .find((other) => existsSync(new URL(other, parent)));
   if (meant === undefined) return error;
   const message = `"${specifier}" does not exist, but "${meant}" does: import that (${fileURLToPath(parent as string)})`;
   return Object.assign(new Error(message), { code });
 }
 
-function typeScriptSpecifiers(specifier: string): string[] {
-  const [, stem, mode] = /^(.*)\.(m?)js$/.exec(specifier) ?? [];
-  if (stem !== undefined) return [`${stem}.${mode}ts`];
-  return [`${specifier}.ts`, `${specifier}.mts`];
-}
-
+/** Node's synchronous hooks; `@types/node` is that of the oldest Node that is supported. */
 interface Hooks {
-  resolve: (
+  resolve(
     specifier: string,
-    context: { parentURL?: string | undefined },
-    next: (specifier: string, context: unknown) => unknown,
-  ) => unknown;
-  load: (
-    url: string,
-    context: LoadContext,
-    next: (url: string, context: LoadContext) => LoadedModule,
-  ) => LoadedModule;
+    context: { parentURL?: string },
+    next: (specifier: string, context: object) => unknown,
+  ): unknown;
+  load(url: string, context: LoadContext, next: (url: string, context: object) => LoadedModule): LoadedModule;
 }
 
 let hooked = false;
-let sources: Sources = {};
+let sources: Sources | undefined;
 let sourcesPort: MessagePort | undefined;
-let hasSources = false;
 
 /** Has this thread load ES modules from these texts, which are JSON that all threads share, and not from the files as they are by then. */
 export function useSources(shared: Uint8Array): void {
-  if (hasSources) return;
-  hasSources = true;
+  if (sources) return;
   sources = JSON.parse(new TextDecoder().decode(Uint8Array.from(shared))) as Sources;
   sourcesPort?.postMessage(sources);
 }
@@ -153,7 +129,7 @@ export function hookPlugins(helperUrl: string): void {
     port1.unref();
     const data = { modules, port: port2 };
     nodeModule.register('./plugin-hooks-thread.js', import.meta.url, { data, transferList: [port2] });
-    if (hasSources) port1.postMessage(sources);
+    if (sources) port1.postMessage(sources);
     return;
   }
   registerHooks({
@@ -167,7 +143,7 @@ export function hookPlugins(helperUrl: string): void {
       }
     },
     load(url, context, next) {
-      const loaded = loadFrom(sources, url, context);
+      const loaded = loadFrom(sources ?? {}, url, context);
       if (loaded && !('replace' in loaded)) return loaded;
       const found = next(url, context);
       return loaded ? loaded.replace(found) : found;

@@ -1,17 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { fileURLToPath } from 'node:url';
-import type { HelperParts, Redactor } from './context/handler-context.js';
-import { codedError, describeThrown, readThrown, type Thrown } from './errors.js';
+import type { HelperParts } from './context/handler-context.js';
+import { codedError, describeReason, describeThrown, readThrown } from './errors.js';
+import { isInspected } from './task-limits.js';
 
 interface GuardOptions {
   /** Named in messages about its faults. */
   name: string;
-  /** Milliseconds after which the work has failed, if it has not settled by then. It cannot be stopped. */
+  /** Milliseconds after which the work has failed, if it has not settled by then and no debugger is attached. It cannot be stopped. */
   timeoutMs?: number;
   /** Removes secrets from what is written to stderr. */
   hide?: ((text: string) => string) | undefined;
-  /** Called when the time is up: true while a debugger is attached, and nothing fails. */
-  isPaused?: () => boolean;
   /** Called when the work has failed for its time: it may still be notified. */
   onTime?: () => void;
   /** Called with a fault after the end of the work; by default it goes to stderr. */
@@ -34,26 +32,23 @@ let listening = false;
 export function guard<T>(options: GuardOptions, work: () => Promise<T>): Promise<T> {
   listen();
   return new Promise((resolve, reject) => {
-    const { name, timeoutMs } = options;
-    const guarded: Guarded = { ...options, fail: end };
+    const { name, timeoutMs, onTime } = options;
+    const ending = <V>(settle: (value: V) => void) => {
+      return (value: V) => {
+        guarded.fail = undefined;
+        clearTimeout(timer);
+        settle(value);
+      };
+    };
+    const fail = ending(reject);
+    const guarded: Guarded = { ...options, fail };
+    const expire = () => {
+      if (isInspected()) return;
+      fail(codedError('helper_timeout', `${name} did not settle within ${timeoutMs} ms`));
+      onTime?.();
+    };
     const timer = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs).unref();
-
-    function end(error: unknown): void {
-      guarded.fail = undefined;
-      clearTimeout(timer);
-      reject(error);
-    }
-    function expire(): void {
-      if (options.isPaused?.()) return;
-      end(codedError('helper_timeout', `${name} did not settle within ${timeoutMs} ms`));
-      options.onTime?.();
-    }
-    function finish(value: T): void {
-      guarded.fail = undefined;
-      clearTimeout(timer);
-      resolve(value);
-    }
-    guardStorage.run(guarded, () => work().then(finish, end));
+    guardStorage.run(guarded, () => work().then(ending(resolve), fail));
   });
 }
 
@@ -150,20 +145,11 @@ export async function importPlugin(
   return compiled && 'default' in exported ? exported.default : exported;
 }
 
-/** A plugin's `setup` that failed. `message` is for the operator, and holds no secret. */
-class SetupError extends Error {}
-
-interface SetupOptions {
-  /** The helper's id, which names its faults. */
-  service: string;
-  /** Whether it comes with the package, and need not be guarded against. */
-  shipped: boolean;
-  redactor: Redactor | undefined;
-}
+type SetupOptions = Pick<LoadedPlugin, 'service' | 'shipped'> & Pick<HelperParts, 'redactor'>;
 
 /**
  * Runs a plugin's `setup` and gives what it makes, however long that takes. What it lets escape fails it; later that is logged as of
- * any call. Throws a `SetupError`.
+ * any call. Throws an error for the operator, without secrets.
  */
 export async function setUp(
   setup: () => unknown,
@@ -174,17 +160,6 @@ export async function setUp(
     return await (shipped ? work() : guard({ name: service, hide: redactor?.text }, work));
   } catch (error) {
     const reason = describeReason(readThrown(error));
-    throw new SetupError(`setup failed: ${redactor ? redactor.text(reason) : reason}`);
+    throw new Error(`setup failed: ${redactor ? redactor.text(reason) : reason}`);
   }
-}
-
-/** The file of a plugin, for messages to the operator. */
-export function fileOf(url: string): string {
-  return fileURLToPath(url);
-}
-
-/** Without stacks: it is read in a start's last line. */
-function describeReason({ name, message, causes = [] }: Thrown): string {
-  const own = name === undefined ? `it threw ${message}` : `${name}: ${message}`;
-  return [own, ...causes.map((cause) => `caused by ${describeReason(cause)}`)].join('\n');
 }

@@ -5,14 +5,6 @@ import { noMoreWork, type PoolError } from './errors.js';
 import { FairQueue, Heap, type StopReason } from './fair-queue.js';
 import type { Task, TaskOutcome } from './task.js';
 
-/** Tasks of one helper, or of one kind that is no call. */
-interface Family {
-  /** Running mean of milliseconds by what the calls ask for. */
-  means: Map<string, number>;
-  /** The least of these. */
-  lightest: number;
-}
-
 /** Milliseconds below which no task is heavy: among short ones the ratio says little. */
 const shortMs = 100;
 /** Slots that one task counts for at most. */
@@ -23,7 +15,8 @@ const maxSlots = 16;
  * knows what a variant means: one that takes long is found out by the first that ends.
  */
 export class Costs {
-  readonly #families = new Map<string, Family>();
+  /** Running means of milliseconds by what the tasks of one helper ask for, or of one kind that is no call. */
+  readonly #families = new Map<string, Map<string, number>>();
   #typical = 50;
 
   /** Running mean of all tasks, in milliseconds. */
@@ -33,7 +26,7 @@ export class Costs {
 
   /** Milliseconds that a task is likely to take; as any, where none of its kind has ended. */
   estimate(task: Task): number {
-    return this.#families.get(familyOf(task))?.means.get(variantOf(task)) ?? this.#typical;
+    return this.#families.get(familyOf(task))?.get(variantOf(task)) ?? this.#typical;
   }
 
   /**
@@ -42,26 +35,22 @@ export class Costs {
    */
   slots(task: Task): number {
     const family = this.#families.get(familyOf(task));
-    const mean = family?.means.get(variantOf(task));
+    const mean = family?.get(variantOf(task));
     if (!family || mean === undefined || mean <= shortMs) return 1;
-    return Math.min(maxSlots, Math.max(1, Math.round(mean / Math.max(shortMs, family.lightest))));
+    return Math.min(
+      maxSlots,
+      Math.max(1, Math.round(mean / Math.max(shortMs, Math.min(...family.values())))),
+    );
   }
 
   /** To be called with each task that ended. One that failed before its usual time says nothing of what they cost. */
   learn(task: Task, ms: number, ok: boolean): void {
     this.#typical = this.#typical * 0.9 + ms * 0.1;
-    const name = familyOf(task);
-    const variant = variantOf(task);
-    const family = this.#families.get(name);
-    const mean = family?.means.get(variant);
+    const family = this.#families.get(familyOf(task)) ?? new Map<string, number>();
+    const mean = family.get(variantOf(task));
     if (!ok && (mean === undefined || ms < mean)) return;
-    const next = mean === undefined ? ms : mean * 0.8 + ms * 0.2;
-    if (!family) {
-      this.#families.set(name, { means: new Map([[variant, next]]), lightest: next });
-      return;
-    }
-    family.means.set(variant, next);
-    family.lightest = Math.min(...family.means.values());
+    family.set(variantOf(task), mean === undefined ? ms : mean * 0.8 + ms * 0.2);
+    this.#families.set(familyOf(task), family);
   }
 }
 
@@ -237,10 +226,12 @@ class TaskQueue {
     return this.#options.refusal(job) ?? (this.#closed ? noMoreWork() : undefined);
   }
 
-  /** Every task that waits; what is removed meanwhile is passed over. */
-  *all(): Iterable<Job> {
-    for (const [, job] of this.#queue.items()) yield job;
-    yield* [...this.#parked];
+  /** Every task that waits for what cannot be had. */
+  refused(): [job: Job, refusal: PoolError][] {
+    return [...this.#queue.items(), ...this.#parked].flatMap((job): [Job, PoolError][] => {
+      const refusal = this.refusalOf(job);
+      return refusal ? [[job, refusal]] : [];
+    });
   }
 
   /** From now on nothing may wait here. */
@@ -315,14 +306,9 @@ export class Scheduler {
     return this.#classOf(job).refusalOf(job);
   }
 
-  /** Every task that waits for what cannot be had; what is removed meanwhile is passed over. */
-  *refused(): Iterable<[job: Job, refusal: PoolError]> {
-    for (const queue of [this.calls, this.background]) {
-      for (const job of queue.all()) {
-        const refusal = queue.refusalOf(job);
-        if (refusal) yield [job, refusal];
-      }
-    }
+  /** Every task that waits for what cannot be had. */
+  refused(): [job: Job, refusal: PoolError][] {
+    return [...this.calls.refused(), ...this.background.refused()];
   }
 
   #join(tenant: string): void {

@@ -1,8 +1,7 @@
 import inspector, { Session } from 'node:inspector';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { ImageLimits } from './image/engine.js';
-import type { WorkerReport } from './task.js';
+import type { EngineName, ImageLimits } from './image/engine.js';
 
 /** Bytes of the SharedArrayBuffers that a thread has made and still holds: V8 counts them for no thread. */
 export type SharedBytes = Float64Array;
@@ -44,30 +43,25 @@ export function countSharedBuffers(total: SharedBytes): void {
   globalThis.SharedArrayBuffer = counting;
 }
 
-/**
- * Tells the bytes that a thread holds outside its JavaScript heap: Buffers, other ArrayBuffers, WebAssembly's memory; not
- * what a native library takes, nor SharedArrayBuffers, which the thread counts itself. The thread may be in the middle of an endless loop: V8 interrupts it
- * to ask. Inside a native call it answers when that returns. Never settles for a thread that has ended.
- */
-type MemoryProbe = (worker: Worker) => Promise<number>;
-
-/** Node 22.16 and later; `@types/node` is that of the oldest Node that is supported. */
+/** A worker in Node 22.16 and later; `@types/node` is that of the oldest Node that is supported. */
 interface MeasurableWorker {
   getHeapStatistics(): Promise<{ external_memory: number }>;
 }
 
-/** The probe that this Node has. */
-function createMemoryProbe(): MemoryProbe {
-  let inspect: MemoryProbe | undefined;
-  return function probe(worker) {
-    if ('getHeapStatistics' in worker) {
-      return (worker as unknown as MeasurableWorker)
-        .getHeapStatistics()
-        .then(({ external_memory }) => external_memory, never);
-    }
-    inspect ??= createInspectorProbe();
-    return inspect(worker);
-  };
+let inspectMemory: ReturnType<typeof createInspectorProbe> | undefined;
+
+/**
+ * The bytes that a thread holds outside its JavaScript heap: Buffers, other ArrayBuffers, WebAssembly's memory; not those of native
+ * libraries, nor SharedArrayBuffers, which the thread counts itself. V8 interrupts the thread for it, also in an endless loop; a native
+ * call answers when it returns. Never settles for a thread that has ended.
+ */
+async function memoryOf(worker: Worker): Promise<number> {
+  if ('getHeapStatistics' in worker) {
+    const measurable = worker as unknown as MeasurableWorker;
+    return measurable.getHeapStatistics().then(({ external_memory }) => external_memory, never);
+  }
+  inspectMemory ??= createInspectorProbe();
+  return inspectMemory(worker);
 }
 
 interface AttachedThread {
@@ -75,8 +69,8 @@ interface AttachedThread {
   answers: Map<number, (bytes: number) => void>;
 }
 
-/** Before that, the inspector's protocol is the one way to interrupt a thread. It opens no port. */
-function createInspectorProbe(): MemoryProbe {
+/** Before Node 22.16, the inspector's protocol is the one way to interrupt a thread. It opens no port. */
+function createInspectorProbe(): (worker: Worker) => Promise<number> {
   const session = new Session();
   const threads = new Map<number, AttachedThread>();
   let asked = 0;
@@ -120,9 +114,8 @@ function never(): Promise<never> {
 }
 
 const probeIntervalMs = 50;
-/** How long an answer is waited for, in milliseconds, before the thread is asked again. */
+/** Milliseconds to wait for an answer before the next request. */
 const probeTimeoutMs = 1_000;
-const probe = createMemoryProbe();
 
 /** Bytes outside the heap, by pixel of the largest picture: sharp decodes in memory of its own, Jimp in several Buffers. */
 const perPixel = { sharp: 16, jimp: 40 };
@@ -131,15 +124,11 @@ const perPixel = { sharp: 16, jimp: 40 };
  * Bytes outside the JavaScript heap past which a thread is ended: half a GB, which V8 may leave uncollected, and room for the
  * largest picture. Measured at 40 M pixels: 0.55 GB with sharp from a JPEG, at most 1.4 GB with Jimp over its formats.
  */
-export function memoryBound(engine: WorkerReport['engine'], { maxPixels }: ImageLimits): number {
+export function memoryBound(engine: EngineName, { maxPixels }: ImageLimits): number {
   return 512 * 2 ** 20 + maxPixels * perPixel[engine];
 }
 
-export interface MemoryWatch {
-  /** Looks in a moment, and again as long as `busy`. */
-  begin(): void;
-  stop(): void;
-}
+export type MemoryWatch = ReturnType<typeof watchMemory>;
 
 interface MemoryWatchOptions {
   bound: number;
@@ -153,23 +142,21 @@ interface MemoryWatchOptions {
  * Watches a thread for memory that no limit of V8's holds. It looks every 50 ms, which a thread can outrun by what it
  * fills in that time, about a hundred megabytes; it looks once more after a task, for what tasks leave behind.
  */
-export function watchMemory(
-  worker: Worker,
-  { bound, busy, onOver, shared }: MemoryWatchOptions,
-): MemoryWatch {
+export function watchMemory(worker: Worker, { bound, busy, onOver, shared }: MemoryWatchOptions) {
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
+  /** Looks in a moment, and again as long as `busy`. */
   function begin(): void {
     timer ??= setTimeout(look, probeIntervalMs).unref();
   }
 
   async function look(): Promise<void> {
     const late = sleep(probeTimeoutMs, undefined, { ref: false });
-    const bytes = await Promise.race([probe(worker), late]);
+    const bytes = await Promise.race([memoryOf(worker), late]);
     timer = undefined;
     if (stopped) return;
-    // Some questions are never answered, such as one to a thread that is just starting: without another the watch would be over.
+    // Some requests are never answered, such as one to a thread that is just starting: without another the watch would be over.
     if (bytes === undefined) begin();
     else if (bytes + (shared[0] ?? 0) > bound) onOver();
     else if (busy()) begin();
@@ -186,21 +173,11 @@ export function watchMemory(
 /** Milliseconds in which a handler whose signal was aborted may still end by itself. */
 const graceMs = 250;
 
-/** The deadline of the tasks that a thread runs one after another. */
-interface TaskDeadline {
-  /** A task begins that may take so many milliseconds. */
-  begin(ms: number): void;
-  /** It has ended. */
-  end(): void;
-  close(): void;
-}
-
 interface TaskDeadlineOptions {
   /** The time is up: notifies the task, and returns whether it has its grace; false where none runs. */
   onTime: () => boolean;
   /** The task has not ended by itself. */
   onOver: () => void;
-  isDebugged?: (() => boolean) | undefined;
 }
 
 /** Whether a debugger may be attached to this process: stepping through a handler must not end it. */
@@ -209,42 +186,37 @@ export function isInspected(): boolean {
 }
 
 /**
- * One timer, refreshed by each task of the same length: creating one costs as much as a stage. It may fire between two tasks.
+ * The deadline of the tasks that a thread runs one after another. One timer, refreshed by each task of the same length: creating one
+ * costs as much as a stage. It may fire between two tasks.
  */
-export function createTaskDeadline({
-  onTime,
-  onOver,
-  isDebugged = isInspected,
-}: TaskDeadlineOptions): TaskDeadline {
+export function createTaskDeadline({ onTime, onOver }: TaskDeadlineOptions) {
   let timer: NodeJS.Timeout | undefined;
   let length = 0;
   let grace: NodeJS.Timeout | undefined;
 
   function expire(): void {
-    if (isDebugged()) return;
-    if (onTime()) grace = setTimeout(onOver, graceMs).unref();
+    if (!isInspected() && onTime()) grace = setTimeout(onOver, graceMs).unref();
   }
 
-  function endGrace(): void {
+  /** The task has ended. */
+  function end(): void {
     if (grace) clearTimeout(grace);
     grace = undefined;
   }
 
   return {
-    begin(ms) {
-      if (timer && ms === length) {
-        timer.refresh();
-        return;
-      }
+    /** A task begins that may take so many milliseconds. */
+    begin(ms: number): void {
+      if (timer && ms === length) return void timer.refresh();
       clearTimeout(timer);
       length = ms;
       // The port to the worker keeps the process alive while a task runs.
       timer = setTimeout(expire, ms).unref();
     },
-    end: endGrace,
-    close() {
+    end,
+    close(): void {
       clearTimeout(timer);
-      endGrace();
+      end();
     },
   };
 }
@@ -256,9 +228,9 @@ export type WatchdogOrder =
   | { kind: 'orphan'; supervisor: number };
 
 export interface BlockedOptions {
-  /** Milliseconds after which it has taken too long. */
+  /** Milliseconds that it may take. */
   limitMs: number;
-  /** Whether the process is ended then; otherwise that is only said. */
+  /** Whether the process is ended then; otherwise it is only reported. */
   ends: boolean;
 }
 
@@ -281,22 +253,11 @@ function sendOrder(message: WatchdogOrder): void {
 }
 
 /**
- * Says on stderr what this process is doing, where that has not ended in time, and ends the process if it is to. Works while the main
- * thread is in a loop. To be called on the main thread; gives how to say that it has ended.
+ * Reports on stderr which of its steps this process is in, where that has not ended in time, and ends the process if it is to. Works
+ * while the main thread is in a loop. To be called on the main thread, once for all steps: an order costs as much as a small module's
+ * import. The first step begins with the call, the next one with `next`.
  */
-export function watchBlocked(doing: string, options: BlockedOptions): () => void {
-  return watchSteps([doing], options).end;
-}
-
-/** Work of several steps, each of which may take as long as the limit. */
-export interface WatchedSteps {
-  /** The first step has begun with the watching. */
-  next(): void;
-  end(): void;
-}
-
-/** The same for many steps, by one order for all of them: each would cost as much as a small module's import. */
-export function watchSteps(steps: readonly string[], { limitMs, ends }: BlockedOptions): WatchedSteps {
+export function watchSteps(steps: readonly string[], { limitMs, ends }: BlockedOptions) {
   // Somebody may look at a breakpoint.
   if (isInspected() || steps.length === 0) return { next: () => undefined, end: () => undefined };
   lastId += 1;

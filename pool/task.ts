@@ -1,10 +1,9 @@
-import type { MessagePort } from 'node:worker_threads';
 import type { RawInput, ValidatedInput } from '../schemas/input/validate-input.js';
 import type { ParameterDeclaration } from '../schemas/parameters/parameters.js';
 import type { BodyAnswer, BytesAnswer } from './answer.js';
 import type { FetchRefusal, LogLine } from './context/messages.js';
 import type { Thrown } from './errors.js';
-import type { ImageHeader, ImageLimits } from './image/engine.js';
+import type { EngineChoice, EngineName, ImageHeader, ImageLimits } from './image/engine.js';
 import type { PluginModule } from './plugin.js';
 
 /** One call of a plugin's handler, as it travels to a worker. */
@@ -40,7 +39,7 @@ export type TaskFiles = Readonly<Record<string, FileBytes>>;
 
 /** An input to be validated by a helper's schema, off the main thread. */
 export interface ValidateTask {
-  kind: 'judge';
+  kind: 'validate';
   service: string;
   declaration: ParameterDeclaration;
   raw: RawInput;
@@ -48,11 +47,11 @@ export interface ValidateTask {
   runsDry: boolean;
 }
 
-/** A picture to be shown where no larger one is taken. */
+/** A picture to be shown where no larger one is accepted. */
 export interface PreviewTask {
   kind: 'preview';
   bytes: Uint8Array;
-  /** The most that it may take. */
+  /** Of the preview. */
   maxBytes: number;
 }
 
@@ -66,7 +65,7 @@ export interface NumberedTask {
 
 interface Results {
   call: BytesAnswer;
-  judge: ValidatedInput;
+  validate: ValidatedInput;
   preview: BodyAnswer;
 }
 
@@ -88,8 +87,6 @@ export interface ThreadHooks {
   onSlowSetup?: (module: PluginModule) => void;
   /** The plugin of a url that a thread has not loaded, which its first task then waits for. */
   onDemand?: (url: string) => PluginModule | undefined;
-  /** Whether a debugger is attached: no deadline applies. */
-  isDebugged?: () => boolean;
 }
 
 /** What every worker is started with. */
@@ -98,7 +95,7 @@ export interface WorkerSettings {
   plugins?: Promise<readonly PluginModule[]>;
   /** What stays on the main thread. */
   hooks?: ThreadHooks;
-  engine: 'auto' | 'sharp' | 'jimp';
+  engine: EngineChoice;
   limits: ImageLimits;
   /** Font files and folders besides the shipped one. */
   fonts: readonly string[];
@@ -116,15 +113,9 @@ export interface WorkerSettings {
   helperUrl?: string;
 }
 
-/** The first message to a worker. */
-export interface WorkerGreeting {
-  /** Its end of the link to the main thread. */
-  port: MessagePort;
-}
-
 /** What a worker says of itself once it has started. */
 export interface WorkerReport {
-  engine: 'sharp' | 'jimp';
+  engine: EngineName;
   /** Of the engine and of what it stands on; absent where it is loaded later. */
   version?: string;
   /** Why Jimp stands in for sharp; absent where it does not. */

@@ -13,7 +13,7 @@ const sourceMaps = new Map<string, SourceMap | undefined>();
  */
 export function mapStackTraces(): void {
   Error.prepareStackTrace = (error, calls) => {
-    const lines = calls.map((call) => `\n    at ${namePlaces(String(call))}`);
+    const lines = calls.map((call) => `\n    at ${nameSources(String(call))}`);
     return `${headOf(error)}${lines.join('')}`;
   };
 }
@@ -26,7 +26,7 @@ function headOf(error: unknown): string {
   }
 }
 
-function namePlaces(call: string): string {
+function nameSources(call: string): string {
   return call.replace(
     /(file:\/\/[^\s()]*?\.js):(\d+):(\d+)/g,
     (found, url, line, column) => sourceOf(url, Number(line) - 1, Number(column) - 1) ?? found,
@@ -62,14 +62,11 @@ function mapOf(file: string): SourceMap | undefined {
 const nicer = 5;
 const nicest = 19;
 
-/**
- * Lets the thread that calls yield to the process's others, on Linux; elsewhere it does nothing, for there a thread's priority
- * is the whole process's. What may not be is left: the work is the same.
- */
+/** Lets the calling thread yield to the process's others, on Linux; elsewhere a thread's priority is the whole process's. */
 export function lowerPriority({ platform = process.platform, set = setPriority } = {}): void {
   if (platform !== 'linux') return;
   try {
-    // Linux counts a priority by thread, and 0 is the one that asks (setpriority(2), "C library/kernel differences").
+    // Linux counts a priority by thread, and 0 is the calling one (setpriority(2), "C library/kernel differences").
     set(0, Math.min(nicest, getPriority(0) + nicer));
   } catch {
     // A sandbox may forbid it.
@@ -78,7 +75,7 @@ export function lowerPriority({ platform = process.platform, set = setPriority }
 
 /**
  * What is written into `Object.prototype` is in every object of its thread, for the calls of all tenants: a careless merge of an input
- * that holds `__proto__` is enough. So nothing can be added to it or taken out, and what was overwritten is put back after each call.
+ * that holds `__proto__` is enough. So nothing can be added to it or removed, and what was overwritten is put back after each call.
  * Its members stay writable: read-only ones would make `thing.toString = …` fail for every other object.
  */
 const objectPrototype = Object.prototype as unknown as Record<string, unknown>;

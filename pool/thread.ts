@@ -1,12 +1,13 @@
 import { EventEmitter } from 'node:events';
 import { performance } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
 import type { MessagePort, Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { createThreadLink } from './context/handler-context.js';
 import type { TaskCall } from './context/messages.js';
 import { PoolError, readThrown } from './errors.js';
 import { LoadError } from './load-faults.js';
-import { fileOf, importTimeoutMs, type PluginModule } from './plugin.js';
+import { importTimeoutMs, type PluginModule } from './plugin.js';
 import type { NumberedTask, Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
 import {
   createSharedBytes,
@@ -21,29 +22,12 @@ export interface LoadOptions {
   /** It is of use where it lacks fewer plugins than that; by default where it lacks none. */
   lacksBelow?: number;
   /** What was lacking before, by its url: it is tried first. */
-  first?: ReadonlyMap<string, LoadError>;
+  first?: ReadonlyMap<string, LoadError> | undefined;
   /** Loads each plugin when it is first needed, not now. */
   bare?: boolean;
 }
 
-/** One worker thread, from its start to its end. Another takes its place, it never comes back. */
-export interface Thread {
-  /**
-   * Loads the engine, then the plugins as soon as they are known, and has them set up. Throws a `LoadError` where the thread is of no use.
-   */
-  load(options?: LoadOptions): Promise<WorkerReport>;
-  /** Plugins that it could not load, by their urls, and why. It can run no calls of theirs. */
-  readonly lacking: ReadonlyMap<string, LoadError>;
-  /** Plugins that it has not loaded yet, by their urls. It can run calls of theirs after `prepare`. */
-  readonly unloaded: ReadonlyMap<string, PluginModule>;
-  /** Loads one of the `unloaded`; to be called while no task runs. Throws a `LoadError`. */
-  prepare(url: string): Promise<void>;
-  /** Runs a task. Throws a `PoolError`: `helper_timeout`, or `internal` where the thread died of it; it has ended then. */
-  run(task: Task, call?: TaskCall): Promise<TaskOutcome>;
-  /** Loads what its first tasks need and its start does not; a task that comes meanwhile waits. Where that fails the thread ends. */
-  warm(): Promise<void>;
-  close(): Promise<void>;
-}
+export type Thread = ReturnType<typeof createThread>;
 
 interface ThreadOptions {
   settings: WorkerSettings;
@@ -69,20 +53,13 @@ const slowMs = 10_000;
 /** A thread that is blocked hears nothing. */
 const closeLimitMs = 1_000;
 
-export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }: ThreadOptions): Thread {
+/** One worker thread, from its start to its end. Another replaces it, it never comes back. */
+export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }: ThreadOptions) {
   const { plugins = [], hooks = {}, ...data } = settings;
   const shared = createSharedBytes();
-  const worker: PiscinaWorker = startPiscina({
-    workerData: { ...data, shared },
-    onEnd: () => end(),
-    onError: onFault,
-  });
+  const worker = startPiscina({ ...data, shared }, () => end(), onFault);
   const link = createThreadLink(hooks.onLog);
-  const deadline = createTaskDeadline({
-    onTime: giveUp,
-    onOver: () => abort('time'),
-    isDebugged: hooks.isDebugged,
-  });
+  const deadline = createTaskDeadline({ onTime: giveUp, onOver: () => abort('time') });
   const loaded = new Set<string>();
   const lacking = new Map<string, LoadError>();
   const unloaded = new Map<string, PluginModule>();
@@ -97,6 +74,7 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
   let warming: Promise<void> | undefined;
   let ended = false;
   let closing = false;
+  const onLeave = () => link.abort('gone');
 
   function end(ofItself = !running): void {
     if (ended || closing) return;
@@ -116,13 +94,9 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
   function giveUp(): boolean {
     if (!running) return false;
     endReason ??= 'time';
-    if (running.kind === 'judge') abort('time');
+    if (running.kind === 'validate') abort('time');
     else link.abort('deadline');
     return running.kind === 'call';
-  }
-
-  function onLeave(): void {
-    link.abort('gone');
   }
 
   function abort(why: EndReason): void {
@@ -143,11 +117,11 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
   async function callInTime<T>(
     name: string,
     argument: unknown,
-    { what, service, transferList }: { what: string; service?: string; transferList?: MessagePort[] },
+    { what, service, transferList = [] }: { what: string; service?: string; transferList?: MessagePort[] },
   ): Promise<T> {
     const signal = AbortSignal.timeout(loadLimitMs);
     try {
-      return await worker.call<T>(name, argument, { signal, ...(transferList && { transferList }) });
+      return await worker.call<T>(name, argument, { signal, transferList });
     } catch (cause) {
       const late = signal.aborted ? ` for ${loadLimitMs} ms` : '';
       const how = ended ? `ended while it loaded ${what}${late}` : `cannot load ${what}`;
@@ -156,13 +130,10 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
     }
   }
 
+  /** Loads the engine, then the plugins as soon as they are known, and has them set up. Throws a `LoadError` where the thread is of no use. */
   async function load(options?: LoadOptions): Promise<WorkerReport> {
-    const { port } = link;
-    const report = await callInTime<WorkerReport>(
-      'report',
-      { port },
-      { what: 'its engine', transferList: [port] },
-    );
+    const transferList = [link.port];
+    const report = await callInTime<WorkerReport>('report', link.port, { what: 'its engine', transferList });
     await loadAll(await plugins, options);
     const thread = worker.worker();
     if (!thread) throw new LoadError('a worker thread ended after it had loaded its plugins');
@@ -207,7 +178,7 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
   async function setUp(module: PluginModule): Promise<void> {
     const { service, url } = module;
     const timer = setTimeout(() => hooks.onSlowSetup?.(module), slowMs).unref();
-    const signal = setupLimitMs === undefined ? undefined : AbortSignal.timeout(setupLimitMs);
+    const signal = setupLimitMs === undefined ? null : AbortSignal.timeout(setupLimitMs);
     try {
       hasState = true;
       const reason = await worker.call<string | undefined>('prepare', url, { signal });
@@ -217,7 +188,7 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
       const own = ended ? `its setup ended the thread: ${message}` : message;
       const how = signal?.aborted ? `its setup did not settle within ${setupLimitMs} ms` : own;
       const endsThread = ended || signal?.aborted === true;
-      throw new LoadError(`${fileOf(url)}: ${how}`, { service, inSetup: true, endsThread });
+      throw new LoadError(`${fileURLToPath(url)}: ${how}`, { service, inSetup: true, endsThread });
     } finally {
       clearTimeout(timer);
     }
@@ -243,6 +214,7 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
     warming = undefined;
   }
 
+  /** Runs a task. Throws a `PoolError`: `helper_timeout`, or `internal` where the thread died of it; it has ended then. */
   function run(task: Task, call: TaskCall = noCall): Promise<TaskOutcome> {
     if (warming) return warming.then(() => run(task, call));
     const onDemand = task.kind === 'call' && !loaded.has(task.plugin) && hooks.onDemand?.(task.plugin);
@@ -299,20 +271,23 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
 
   return {
     load,
-    lacking,
-    unloaded,
-    async prepare(url) {
+    /** Plugins that it could not load, by their urls, and why. It can run no calls of theirs. */
+    lacking: lacking as ReadonlyMap<string, LoadError>,
+    /** Plugins that it has not loaded yet, by their urls. It can run calls of theirs after `prepare`. */
+    unloaded: unloaded as ReadonlyMap<string, PluginModule>,
+    /** Loads one of the `unloaded`; to be called while no task runs. Throws a `LoadError`. */
+    async prepare(url: string): Promise<void> {
       const module = unloaded.get(url);
       if (module) await loadLate(module);
     },
     run,
+    /** Loads what its first tasks need and its start does not; a task that comes meanwhile waits. Where that fails the thread ends. */
     warm: () => (warming ??= warm()),
-    async close() {
+    async close(): Promise<void> {
       closing = true;
       if (!running && hasState && !ended) {
-        await worker
-          .call('close', undefined, { signal: AbortSignal.timeout(closeLimitMs) })
-          .catch(() => undefined);
+        const signal = AbortSignal.timeout(closeLimitMs);
+        await worker.call('close', undefined, { signal }).catch(() => undefined);
       }
       ended = true;
       release();
@@ -334,27 +309,8 @@ function transferableBuffers(task: Task): ArrayBuffer[] {
 }
 
 interface CallOptions {
-  signal?: AbortSignal | undefined;
-  transferList?: readonly MessagePort[];
-}
-
-/** One worker thread, as Piscina runs it. */
-interface PiscinaWorker {
-  /** Calls a function that the worker's module exports by this name. */
-  call<T>(name: string, argument?: unknown, options?: CallOptions): Promise<T>;
-  /** Calls its default export. */
-  run(task: NumberedTask, transferList: readonly ArrayBuffer[]): Promise<TaskOutcome>;
-  /** Ends the thread in the middle of `run`, which rejects. */
-  abort(): void;
-  /** Undefined before the first call, and after the thread's end. */
-  worker(): Worker | undefined;
-  destroy(): Promise<void>;
-}
-
-interface PiscinaWorkerOptions {
-  workerData: object;
-  onEnd: () => void;
-  onError: (error: Error) => void;
+  signal?: AbortSignal | null;
+  transferList?: MessagePort[];
 }
 
 /**
@@ -367,7 +323,7 @@ interface PiscinaWorkerOptions {
  * - Calls that wait for a worker that has ended would wait for ever: `onEnd` must lead to `destroy`.
  * - Of a thrown error only the message arrives: the worker's functions return failures as data.
  */
-function startPiscina({ workerData, onEnd, onError }: PiscinaWorkerOptions): PiscinaWorker {
+function startPiscina(workerData: object, onEnd: () => void, onError: (error: Error) => void) {
   const piscina = new Piscina({
     filename: new URL('./worker.js', import.meta.url).href,
     workerData,
@@ -383,11 +339,17 @@ function startPiscina({ workerData, onEnd, onError }: PiscinaWorkerOptions): Pis
   piscina.on('workerDestroy', onEnd);
   piscina.on('error', onError);
   return {
-    call: (name, argument, { signal, transferList = [] } = {}) =>
-      piscina.run(argument, { name, transferList: [...transferList], ...(signal && { signal }) }),
-    run: (task, transferList) => piscina.run(task, { signal: stop, transferList: [...transferList] }),
+    /** Calls a function that the worker's module exports by this name. */
+    call<T>(name: string, argument?: unknown, { signal = null, transferList = [] }: CallOptions = {}) {
+      return piscina.run(argument, { name, signal, transferList }) as Promise<T>;
+    },
+    /** Calls its default export. */
+    run: (task: NumberedTask, transferList: ArrayBuffer[]) =>
+      piscina.run(task, { signal: stop, transferList }) as Promise<TaskOutcome>,
+    /** Ends the thread in the middle of `run`, which rejects. */
     abort: () => stop.emit('abort'),
-    worker: () => piscina.threads[0],
+    /** Undefined before the first call, and after the thread's end. */
+    worker: (): Worker | undefined => piscina.threads[0],
     destroy: () => piscina.destroy(),
   };
 }

@@ -5,6 +5,7 @@
 
 import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
+import type { MessagePort } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol, workerData } from 'piscina';
 import type { ValidatedInput } from '../schemas/input/validate-input.js';
 import type { BytesAnswer } from './answer.js';
@@ -21,7 +22,6 @@ import type {
   NumberedTask,
   PreviewTask,
   Task,
-  WorkerGreeting,
   WorkerReport,
   WorkerSettings,
 } from './task.js';
@@ -66,25 +66,21 @@ const callOptions: CallOptions = {
 };
 let link: WorkerLink;
 
-/** Says which engine was loaded; throws where none can be. Called by Piscina, by its name. */
-export async function report({ port }: WorkerGreeting): Promise<WorkerReport> {
+/** Gets its end of the link to the main thread, and says which engine was loaded; throws where none can be. Called by Piscina, by its name. */
+export async function report(port: MessagePort): Promise<WorkerReport> {
   link = createWorkerLink(port, settings.logLevel ?? 'silent');
   if (settings.lean && settings.engine !== 'auto') {
     lowerPriority();
     return { engine: settings.engine };
   }
-  const {
-    engine: loaded,
-    version,
-    fallbackReason,
-  } = await engine().catch((error) => {
+  const loaded = await engine().catch((error) => {
     // Of an error only the message arrives.
     throw new Error(readThrown(error).message);
   });
   // Not before: calls are served only when threads are ready.
   lowerPriority();
-  const found: WorkerReport = { engine: loaded.name, version };
-  return fallbackReason === undefined ? found : { ...found, fallbackReason };
+  const { version, fallbackReason } = loaded;
+  return { engine: loaded.engine.name, version, ...(fallbackReason !== undefined && { fallbackReason }) };
 }
 
 /**
@@ -119,11 +115,8 @@ export async function prepare(url: string): Promise<string | undefined> {
   const { service, plugin, shipped, parts } = loaded;
   try {
     const given = { config: parts.config, signal: closing.signal };
-    parts.state = await setUp(() => setup.call(plugin, given), {
-      service,
-      shipped,
-      redactor: parts.redactor,
-    });
+    const { redactor } = parts;
+    parts.state = await setUp(() => setup.call(plugin, given), { service, shipped, redactor });
     return undefined;
   } catch (error) {
     return (error as Error).message;
@@ -137,10 +130,10 @@ export async function warm(): Promise<void> {
   await text();
 }
 
-/** Tells plugins that the thread is to end. Called by Piscina, by its name. */
+/** Notifies plugins that the thread is to end. Called by Piscina, by its name. */
 export async function close(): Promise<void> {
   closing.abort();
-  // What they begin to close now, such as a connection, goes out in this turn.
+  // What they begin to close now, such as a connection, goes out in this round of the event loop.
   await setImmediate();
 }
 
@@ -158,7 +151,7 @@ export default async function work({ number, task }: NumberedTask): Promise<unkn
 }
 
 async function resultOf(number: number, task: Task): Promise<BytesAnswer | ValidatedInput> {
-  if (task.kind === 'judge') return (await inputValidator())(task);
+  if (task.kind === 'validate') return (await inputValidator())(task);
   return task.kind === 'preview' ? preview(task) : call(number, task);
 }
 

@@ -10,8 +10,6 @@ class ReadyThreads {
   readonly #close: (thread: Thread) => Promise<void>;
   readonly #all = new Set<Thread>();
   readonly #idle: Thread[] = [];
-  /** Dismissed, but still with a task. */
-  readonly #leaving = new Set<Thread>();
 
   /** `close` ends a thread that was dismissed. */
   constructor(close: (thread: Thread) => Promise<void>) {
@@ -19,7 +17,7 @@ class ReadyThreads {
   }
 
   /** Busy ones included. */
-  get all(): readonly Thread[] {
+  get all(): Thread[] {
     return [...this.#all];
   }
 
@@ -38,20 +36,17 @@ class ReadyThreads {
 
   /** Removes a thread, and closes it once it has no task. */
   dismiss(thread: Thread): void {
-    if (!this.#all.delete(thread)) return;
-    if (removeFrom(this.#idle, thread)) void this.#close(thread);
-    else this.#leaving.add(thread);
+    if (this.#all.delete(thread) && removeFrom(this.#idle, thread)) void this.#close(thread);
   }
 
   /** A task of this thread has ended. */
   free(thread: Thread): void {
-    if (this.#leaving.delete(thread)) void this.#close(thread);
-    else if (this.#all.has(thread)) this.#idle.push(thread);
+    if (this.#all.has(thread)) this.#idle.push(thread);
+    else void this.#close(thread);
   }
 
   /** False where it was not one of these. */
   remove(thread: Thread): boolean {
-    this.#leaving.delete(thread);
     removeFrom(this.#idle, thread);
     return this.#all.delete(thread);
   }
@@ -73,9 +68,9 @@ class ReadyThreads {
     return thread;
   }
 
-  /** An idle one that could run the task once it has loaded the plugin. */
-  couldLoad(task: Task): Thread | undefined {
-    return this.#idle.find(({ unloaded }) => task.kind === 'call' && unloaded.has(task.plugin));
+  /** An idle one that could load the plugin of this url. */
+  couldLoad(url: string): Thread | undefined {
+    return this.#idle.find(({ unloaded }) => unloaded.has(url));
   }
 }
 
@@ -87,50 +82,17 @@ export interface WorkersOptions {
   /** At least one. */
   count: number;
   settings: WorkerSettings;
-  /** Threads that are kept ready beside these, so that one that ends is replaced by one that has loaded everything; by default none. */
+  /** Threads that are kept ready beside these, so that one that has loaded everything replaces one that ends. */
   spares?: number | undefined;
   /** Called whenever a thread has become ready, and when a task that waits may be one of those that are refused now. */
   onChange: () => void;
-  /** Told of a fault that belongs to no task. */
+  /** Called with a fault that belongs to no task. */
   onFault: (error: Error) => void;
   /** Milliseconds that a `setup` may take in a thread that replaces another, by the longest that a thread has loaded for so far. */
   setupLimit?: (longestLoadMs: number) => number;
 }
 
-/** Worker threads without a queue: `run` needs a free thread. */
-export interface Workers {
-  /**
-   * Waits until so many threads, by default all, have loaded engine and plugins, and gives their report. Throws where one cannot.
-   * The others are started by `warm`.
-   */
-  start(needed?: number): Promise<WorkerReport>;
-  /** The engine that is configured, or that the first thread has found. */
-  engine(): WorkerReport['engine'] | undefined;
-  /** Threads that can run a task, busy ones included; one that is being replaced does not count. */
-  ready(): number;
-  /** Whether no thread is being replaced. */
-  isFull(): boolean;
-  /** Of those that are ready, how many have no task. */
-  idle(): number;
-  /** Threads beside these that have loaded everything. */
-  spare(): number;
-  /** Whether a thread that has no task can run this one: not each has loaded each plugin. */
-  isFree(task: Task): boolean;
-  /** Has a thread that has no task load the plugin of this one, where none has done so that is free. Calls `onChange` when it has. */
-  prepare(task: Task): void;
-  /** Why a task that no thread can run is not to wait for one; undefined where it can be run, now or soon. */
-  refusal(task: Task): PoolError | undefined;
-  /** Helpers that threads could not load; none once each has loaded all. */
-  missing(): readonly string[];
-  /** Runs a task on a free thread. Throws a `PoolError`: `helper_timeout`, or `internal` where the thread died. */
-  run(task: Task, call?: TaskCall): Promise<TaskOutcome>;
-  /**
-   * Has each thread load what first tasks need and a start does not, so that neither waits for it; then the threads that the start
-   * did not wait for are started one after another. Resolves before these have. Never rejects.
-   */
-  warm(): Promise<void>;
-  close(): Promise<void>;
-}
+export type Workers = ReturnType<typeof createWorkers>;
 
 /** Tries that a thread has at the start: enough for a passing fault, such as too many open files. */
 const startAttempts = 4;
@@ -142,12 +104,11 @@ const slowLoadMs = 250;
 const spareAfterMs = 1_000;
 
 /**
- * Keeps `count` worker threads ready, and `spares` besides. One that ends is replaced by a spare one. Where there is none, a bare
- * thread serves at once and loads each plugin with its first task; threads that load everything then replace it.
+ * Keeps `count` worker threads ready, without a queue, and `spares` besides. One that ends is replaced by a spare one. Where there is
+ * none, a bare thread serves at once and loads each plugin with its first task; threads that load everything then replace it.
  */
-export function createWorkers(options: WorkersOptions): Workers {
-  const { count, spares = 0, onChange, onFault } = options;
-  const { setupLimit = patientLimit } = options;
+export function createWorkers(options: WorkersOptions) {
+  const { count, settings, spares = 0, onChange, onFault, setupLimit = patientLimit } = options;
   const opened = new Set<Thread>();
   const ready = new ReadyThreads(close);
   /** Spare threads. */
@@ -168,30 +129,23 @@ export function createWorkers(options: WorkersOptions): Workers {
   /** What the last thread that was to load everything could not load. */
   let lastLacking: Thread['lacking'] | undefined;
   let report: WorkerReport | undefined;
-  const { settings } = options;
   let longestLoadMs = 0;
   /** When it became known what is to be loaded: a thread may be started long before. */
   let knownSince = 0;
-  settings.plugins?.then(
-    () => {
-      knownSince = Date.now();
-    },
-    // Each thread that awaits it handles the rejection, which must not end the process before that.
-    () => undefined,
-  );
+  const notePlugins = () => {
+    knownSince = Date.now();
+  };
+  // Each thread that awaits them handles the rejection, which must not end the process before that.
+  settings.plugins?.then(notePlugins, () => undefined);
 
   /** Starts a thread and has it load; `error` is why it is of no use, and it is closed then. Throws where no thread ever could. */
-  async function open({ isStart = false, ...how }: LoadOptions & { isStart?: boolean } = {}): Promise<{
-    thread: Thread;
-    error?: LoadError;
-  }> {
+  async function open({ isStart = false, ...how }: LoadOptions & { isStart?: boolean }) {
     closing.signal.throwIfAborted();
-    // A start waits, and the log says for what. Later, what never settles would cost the thread for good.
-    const setupLimitMs = isStart ? undefined : setupLimit(longestLoadMs);
     const began = Date.now();
     const thread: Thread = createThread({
       settings,
-      setupLimitMs,
+      // A start waits, and the log says for what. Later, what never settles would cost the thread for good.
+      setupLimitMs: isStart ? undefined : setupLimit(longestLoadMs),
       onFree: () => ready.free(thread),
       onEnd: (ofItself) => lost(thread, ofItself),
       onFault,
@@ -264,8 +218,7 @@ export function createWorkers(options: WorkersOptions): Workers {
         if (!error) {
           opening -= 1;
           put(thread);
-          void replenish();
-          return;
+          return void replenish();
         }
         onFault(error);
         pacing.fail();
@@ -279,20 +232,23 @@ export function createWorkers(options: WorkersOptions): Workers {
     }
   }
 
+  /** Whether each thread is ready and has loaded everything. */
+  function isWhole(): boolean {
+    return ready.all.filter((thread) => unfit(thread) === 0).length >= count;
+  }
+
   /** Starts threads that load everything, one after another, until each ready one has, and there are spare ones. */
   async function replenish(): Promise<void> {
     if (replenishing) return;
     replenishing = true;
     try {
-      while (wholeThreads() < count || reserve.length < reserved) {
+      while (!isWhole() || reserve.length < reserved) {
         if (pacing.mustRest) await pacing.rest(closing.signal);
         // What a spare thread lacks affects no call while each ready thread has all.
-        const isMissed = wholeThreads() < count;
+        const isMissed = !isWhole();
         const lacked = isMissed ? lastLacking : undefined;
-        const { thread, error } = await open({
-          lacksBelow: lacked?.size ?? Number.POSITIVE_INFINITY,
-          ...(lacked ? { first: lacked } : {}),
-        });
+        const lacksBelow = lacked?.size ?? Number.POSITIVE_INFINITY;
+        const { thread, error } = await open({ lacksBelow, first: lacked });
         if (!error && later > 0) {
           later -= 1;
           await thread.warm();
@@ -315,15 +271,10 @@ export function createWorkers(options: WorkersOptions): Workers {
   function reserveSoon(): void {
     hasRun = true;
     if (spares === 0) return;
-    const reserveAll = () => {
+    setTimeout(() => {
       reserved = spares;
       void replenish();
-    };
-    setTimeout(reserveAll, spareAfterMs).unref();
-  }
-
-  function wholeThreads(): number {
-    return ready.all.filter(isWhole).length;
+    }, spareAfterMs).unref();
   }
 
   /** Puts a thread to work: where one is missing, in the place of one that has loaded less, or among the spare ones. */
@@ -337,21 +288,22 @@ export function createWorkers(options: WorkersOptions): Workers {
       reserve.push(thread);
       void thread.warm();
     } else void close(thread);
-    if (isWhole(thread)) faults.clear();
+    if (unfit(thread) === 0) faults.clear();
     onChange();
   }
 
   /** Has calls refused that would wait for long. */
   function note(lacking: Thread['lacking'] | undefined, isGrave = false): void {
-    const next = { at: Date.now() + pacing.pauseMs, isDoubtful: isGrave || pacing.isDoubtful };
-    faults.note(lacking?.size ? lacking : undefined, next);
+    const isDoubtful = isGrave || pacing.isDoubtful;
+    faults.note(lacking?.size ? lacking : undefined, Date.now() + pacing.pauseMs, isDoubtful);
     onChange();
   }
 
+  /** Has an idle thread load the plugin of a task, where none has done so that is free. Calls `onChange` when it has. */
   function prepare(task: Task): void {
     if (task.kind !== 'call' || wanted.has(task.plugin) || faults.has(task.plugin)) return;
     const { plugin: url } = task;
-    const thread = ready.couldLoad(task);
+    const thread = ready.couldLoad(url);
     if (!thread) return;
     wanted.add(url);
     ready.remove(thread);
@@ -376,33 +328,50 @@ export function createWorkers(options: WorkersOptions): Workers {
   }
 
   return {
-    async start(needed = count) {
+    /**
+     * Waits until so many threads, by default all, have loaded engine and plugins, and gives their report. Throws where one cannot. The
+     * others are started by `warm`.
+     */
+    async start(needed = count): Promise<WorkerReport> {
       later = count - needed;
       await Promise.all(Array.from({ length: needed }, startOne));
       if (!report) throw new Error('threads were started that have reported nothing');
       return report;
     },
+    /** Threads that can run a task, busy ones included; one that is being replaced does not count. */
     ready: () => Math.min(count, ready.size + wanted.size),
+    /** Whether no thread is being replaced. */
     isFull: () => ready.size >= count,
+    /** Of those that are ready, how many have no task. */
     idle: () => ready.idle,
+    /** Threads beside these that have loaded everything. */
     spare: () => reserve.length,
-    isFree: (task) => ready.isFree(task),
+    /** Whether a thread that has no task can run this one: not each has loaded each plugin. */
+    isFree: (task: Task) => ready.isFree(task),
     prepare,
-    refusal: (task) => (faults.isEmpty || ready.canEverRun(task) ? undefined : faults.refusal(task)),
+    /** Why a task that no thread can run is not to wait for one; undefined where it can be run, now or soon. */
+    refusal: (task: Task) => (faults.isEmpty || ready.canEverRun(task) ? undefined : faults.refusal(task)),
+    /** Helpers that threads could not load; none once each has loaded all. */
     missing: () => faults.services,
+    /** The engine that is configured, or that the first thread has found. */
     engine: () => (settings.engine === 'auto' ? report?.engine : settings.engine),
-    run(task, call) {
+    /** Runs a task on a free thread. Throws a `PoolError`: `helper_timeout`, or `internal` where the thread died. */
+    run(task: Task, call?: TaskCall): Promise<TaskOutcome> {
       if (!hasRun) reserveSoon();
       const thread = ready.acquire(task);
       if (thread) return thread.run(task, call);
       return Promise.reject(new PoolError('internal', 'a task was run where no thread was free'));
     },
-    async warm() {
+    /**
+     * Has each thread load what first tasks need and a start does not, so that neither waits for it; then the threads that the start
+     * did not wait for are started one after another. Resolves before these have. Never rejects.
+     */
+    async warm(): Promise<void> {
       if (settings.lean) return;
       await Promise.all([...opened].map((thread) => thread.warm()));
       void replenish();
     },
-    async close() {
+    async close(): Promise<void> {
       closing.abort();
       await Promise.all([...opened].map((thread) => thread.close()));
     },
@@ -412,10 +381,6 @@ export function createWorkers(options: WorkersOptions): Workers {
 /** Plugins of which it can run no task now. */
 function unfit({ lacking, unloaded }: Thread): number {
   return lacking.size + unloaded.size;
-}
-
-function isWhole(thread: Thread): boolean {
-  return unfit(thread) === 0;
 }
 
 function removeFrom<T>(list: T[], item: T): boolean {

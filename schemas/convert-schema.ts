@@ -12,36 +12,30 @@ import {
 import { toStandard } from './keywords/keywords.js';
 
 /** The schemas of a document that others refer to. */
-export interface Components {
-  /** The `$ref` to a component, under this name or one like it, which is set later. */
-  reserve(name: string): { ref: string; set(schema: JsonSchema): void };
-  /** Adds a component under this name or one like it; gives a reference to it. */
-  add(name: string, schema: JsonSchema): { $ref: string };
-  readonly schemas: Readonly<Record<string, JsonSchema>>;
-}
+export type Components = ReturnType<typeof createComponents>;
 
 /** Schemas of a document's own, none yet; they stand at `place` in it, a JSON pointer with its `#`. */
-export function createComponents(place: string): Components {
+export function createComponents(place: string) {
   const schemas: Record<string, JsonSchema> = {};
 
+  /** The `$ref` to a component, under this name or one like it, which is set later. */
   function reserve(wanted: string) {
     // What OpenAPI allows in a component's name.
     const plain = wanted.replace(/[^A-Za-z0-9._-]+/g, '_');
     let name = plain;
     for (let at = 2; Object.hasOwn(schemas, name); at += 1) name = `${plain}_${at}`;
     schemas[name] = {};
-    return {
-      ref: `${place}/${name}`,
-      set(schema: JsonSchema) {
-        schemas[name] = schema;
-      },
+    const set = (schema: JsonSchema) => {
+      schemas[name] = schema;
     };
+    return { ref: `${place}/${name}`, set };
   }
 
   return {
-    schemas,
+    schemas: schemas as Readonly<typeof schemas>,
     reserve,
-    add(name, schema) {
+    /** Adds a component under this name or one like it; gives a reference to it. */
+    add(name: string, schema: JsonSchema) {
       const { ref, set } = reserve(name);
       set(schema);
       return { $ref: ref };
@@ -134,25 +128,21 @@ function dependenciesOf(
   dependencies: unknown,
   { dependentRequired, dependentSchemas }: JsonSchema,
 ): JsonSchema {
-  if (!isObject(dependencies)) return {};
-  const all = Object.entries(dependencies);
+  const all = Object.entries(asSchema(dependencies));
   const names = all.filter(([, each]) => Array.isArray(each));
   const schemas = all.filter(([, each]) => !Array.isArray(each));
+  const united = (before: unknown, more: typeof all) => ({
+    ...asSchema(before),
+    ...Object.fromEntries(more),
+  });
   return {
-    ...(names.length > 0 && {
-      dependentRequired: { ...asSchema(dependentRequired), ...Object.fromEntries(names) },
-    }),
-    ...(schemas.length > 0 && {
-      dependentSchemas: { ...asSchema(dependentSchemas), ...Object.fromEntries(schemas) },
-    }),
+    ...(names.length > 0 && { dependentRequired: united(dependentRequired, names) }),
+    ...(schemas.length > 0 && { dependentSchemas: united(dependentSchemas, schemas) }),
   };
 }
 
 /** What a `$ref` leads to, and a name for it. */
-interface Target {
-  schema: unknown;
-  name: string;
-}
+type Target = { schema: unknown; name: string };
 
 /** Against it relative addresses are resolved, where a schema has none; it is never fetched. */
 const baseAddress = 'https://schema.invalid/';
@@ -168,7 +158,7 @@ function createReferences(root: JsonSchema): (schema: JsonSchema) => Target | un
 
   function visit(schema: JsonSchema, around: string): void {
     const { $id } = schema;
-    const own = typeof $id === 'string' && schema !== root ? resolveReference($id, around) : undefined;
+    const own = typeof $id === 'string' && schema !== root ? tryUrl($id, around)?.href : undefined;
     if (own !== undefined) named.set(own.replace(/#$/, ''), schema);
     const base = own === undefined || own.includes('#') ? around : own;
     bases.set(schema, base);
@@ -177,25 +167,20 @@ function createReferences(root: JsonSchema): (schema: JsonSchema) => Target | un
 
   return function targetOf(schema) {
     if (typeof schema.$ref !== 'string') return undefined;
-    const full = resolveReference(schema.$ref, bases.get(schema) ?? baseAddress);
+    const full = tryUrl(schema.$ref, bases.get(schema) ?? baseAddress)?.href;
     if (full === undefined) return undefined;
     const [address = '', fragment = ''] = full.split('#');
     const whole = named.get(address);
-    if (fragment === '') return whole && { schema: whole, name: lastSegmentOf(address) };
+    const lastSegment = () => address.slice(address.lastIndexOf('/') + 1) || 'schema';
+    if (fragment === '') return whole && { schema: whole, name: lastSegment() };
     if (!fragment.startsWith('/')) {
       const found = named.get(full);
       return found && { schema: found, name: fragment };
     }
-    const tokens = fragment
-      .slice(1)
-      .split('/')
-      .map((token) => unescapePointer(decodeURIComponent(token)));
+    const pointer = fragment.slice(1).split('/');
+    const tokens = pointer.map((token) => unescapePointer(decodeURIComponent(token)));
     return whole && { schema: followPointer(whole, tokens), name: targetName(tokens) };
   };
-}
-
-function resolveReference(reference: string, base: string): string | undefined {
-  return tryUrl(reference, base)?.href;
 }
 
 function followPointer(schema: JsonSchema, tokens: readonly string[]): unknown {
@@ -207,12 +192,6 @@ function followPointer(schema: JsonSchema, tokens: readonly string[]): unknown {
 
 /** A definition is called by its name, another part by its path. */
 function targetName(tokens: readonly string[]): string {
-  const [first, name] = tokens;
-  return tokens.length === 2 && (first === 'definitions' || first === '$defs')
-    ? String(name)
-    : tokens.join('.');
-}
-
-function lastSegmentOf(address: string): string {
-  return address.slice(address.lastIndexOf('/') + 1) || 'schema';
+  const [first = '', name = ''] = tokens;
+  return tokens.length === 2 && ['definitions', '$defs'].includes(first) ? name : tokens.join('.');
 }

@@ -100,14 +100,10 @@ let compiled: ValidateFunction | undefined;
 /** What is wrong with a plugin's default export, for its author; empty where it is a declaration. */
 export function checkDeclaration(value: unknown): string[] {
   if (!isObject(value)) return [noDeclaration(value)];
-  const reasons: string[] = [];
   const validate = compiled ?? compileOnce();
-  if (!validate(value)) {
-    for (const { field, problem } of toProblems(validate.errors ?? []))
-      reasons.push(reasonFor(value, field, problem));
-  }
+  const problems = validate(value) ? [] : toProblems(validate.errors ?? []);
   return [
-    ...reasons,
+    ...problems.map(({ field, problem }) => reasonFor(value, field, problem)),
     ...threadReasons(value),
     ...effectReasons(value),
     ...configReasons(value),
@@ -123,35 +119,31 @@ function threadReasons({ source, files, runs, inline, dryrun }: Record<string, u
   const picture = source === 'image' ? 'source is "image"' : image && `files.${image[0]} is an image`;
   const file = picture ?? (declared[0] && `there are files (${declared[0][0]})`);
   if (picture && runs === 'inline') reasons.push(`runs must be "pool" where ${picture}`);
+  const what = picture ? 'picture' : 'file';
   if (file && inline !== undefined) {
-    reasons.push(
-      `inline cannot be used where ${file}: ${picture ? 'a picture' : 'a file'} is work for the pool`,
-    );
+    reasons.push(`inline cannot be used where ${file}: a ${what} is work for the pool`);
   }
   if (runs === 'inline' && inline !== undefined) {
     reasons.push('inline cannot be used where runs is "inline": every call is on the main thread then');
   }
   if (file && dryrun === 'run') {
-    reasons.push(
-      `dryrun must be a function where ${file}: a dry run brings no ${picture ? 'picture' : 'file'}`,
-    );
+    reasons.push(`dryrun must be a function where ${file}: a dry run brings no ${what}`);
   }
   return reasons;
 }
 
 /** What a helper with effects cannot promise, and what only such a helper has to say. */
 function effectReasons({ effects, idempotent, cache, dryrun }: Record<string, unknown>): string[] {
+  const reasons: string[] = [];
   if (effects !== true) {
-    return idempotent === undefined
-      ? []
-      : ['idempotent is for a helper where effects is true: every other may be called again'];
+    if (idempotent === undefined) return reasons;
+    return ['idempotent is for a helper where effects is true: every other may be called again'];
   }
-  return [
-    ...(cache === true ? ['cache cannot be true where effects is true: each call is made'] : []),
-    ...(dryrun === 'run'
-      ? ['dryrun must be a function where effects is true: a dry run changes nothing']
-      : []),
-  ];
+  if (cache === true) reasons.push('cache cannot be true where effects is true: each call is made');
+  if (dryrun === 'run') {
+    reasons.push('dryrun must be a function where effects is true: a dry run changes nothing');
+  }
+  return reasons;
 }
 
 /** The gateway's own variables are not for plugins: among them are its database and its operator's token. */
@@ -160,9 +152,8 @@ function configReasons({ config }: Record<string, unknown>): string[] {
     const { env, required, default: fallback } = asSchema(value);
     const reasons: string[] = [];
     if (typeof env === 'string' && /^HELPER_/i.test(env)) {
-      reasons.push(
-        `config.${name}.env must not begin with HELPER_, as the gateway's own variables do; it is ${env}`,
-      );
+      const own = "must not begin with HELPER_, as the gateway's own variables do";
+      reasons.push(`config.${name}.env ${own}; it is ${env}`);
     }
     if (required === true && fallback !== undefined) {
       reasons.push(
@@ -173,18 +164,21 @@ function configReasons({ config }: Record<string, unknown>): string[] {
   });
 }
 
+const functionForms: Readonly<Record<string, string>> = {
+  handler: 'a function',
+  inline: 'a function that says of an input whether its call is short',
+  setup: 'a function',
+  dryrun: '"run" or a function',
+};
+
 function reasonFor(value: Record<string, unknown>, field: string, problem: string): string {
   const known = Object.keys(declarationSchema.properties);
   if (Object.hasOwn(value, field) && !known.includes(field)) {
     return `${field} is not part of a declaration${didYouMean(field, known)}`;
   }
   if (field === 'summary') return 'summary must be a sentence that says what the helper does';
-  if (field === 'handler') return `handler must be a function, but is ${describeValue(value.handler)}`;
-  if (field === 'inline') {
-    return `inline must be a function that says of an input whether its call is short, but is ${describeValue(value.inline)}`;
-  }
-  if (field === 'setup') return `setup must be a function, but is ${describeValue(value.setup)}`;
-  if (field === 'dryrun') return `dryrun must be "run" or a function, but is ${describeValue(value.dryrun)}`;
+  const form = functionForms[field];
+  if (form !== undefined) return `${field} must be ${form}, but is ${describeValue(value[field])}`;
   const [, part, ...below] = /^(files|config)\.([^.]+)$/.exec(field) ?? [];
   const given = asSchema(value[part ?? ''])[below[0] ?? ''];
   if (typeof given === 'string') {
@@ -237,8 +231,10 @@ function fileReasons(input: JsonSchema, files: JsonSchema, parameters: ReadonlyS
       claim(`the parameter ${parameter} of files.${name}`, parameter, `the parameter of files.${name}`);
     }
     for (const list of ['notWith', 'options']) {
-      const unknown = namesIn(asSchema(value)[list]).filter((each) => !properties.includes(each));
-      reasons.push(...unknown.map((each) => `files.${name}.${list} has ${noParameter(each, properties)}`));
+      for (const each of [asSchema(value)[list]].flat()) {
+        if (typeof each !== 'string' || properties.includes(each)) continue;
+        reasons.push(`files.${name}.${list} has ${noParameter(each, properties)}`);
+      }
     }
     if (typeof insteadOf !== 'string') continue;
     const other = replacements.get(insteadOf);
@@ -254,9 +250,7 @@ function fileReasons(input: JsonSchema, files: JsonSchema, parameters: ReadonlyS
 /** Exactly one of a parameter and the file that replaces it is required: neither can be always there. */
 function insteadProblem(name: string, fileRequired: boolean, input: JsonSchema): string | undefined {
   const properties = asSchema(input.properties);
-  if (!Object.hasOwn(properties, name)) {
-    return `is ${noParameter(name, Object.keys(properties))}`;
-  }
+  if (!Object.hasOwn(properties, name)) return `is ${noParameter(name, Object.keys(properties))}`;
   if (fileRequired) return `cannot be used where the file is required: it would never stand for ${name}`;
   if (Array.isArray(input.required) && input.required.includes(name)) {
     return `cannot name ${name} while input.required does: one of the two is asked for as it is`;
@@ -267,10 +261,6 @@ function insteadProblem(name: string, fileRequired: boolean, input: JsonSchema):
 
 function noParameter(name: string, properties: readonly string[]): string {
   return `${quote(name)}, which is no parameter of input${didYouMean(name, properties)}`;
-}
-
-function namesIn(list: unknown): string[] {
-  return Array.isArray(list) ? list.filter((each) => typeof each === 'string') : [];
 }
 
 function nameReasons(what: string, name: string): string[] {

@@ -37,8 +37,7 @@ function describe(described: JsonSchema, root: JsonSchema, { around, listing }: 
   const types = typesOf({ type: schema.type });
   const areObjects = types.every((type) => type === 'object');
   const tag = branches && areObjects ? findTag(branches, schema, root) : undefined;
-  if (tag !== undefined)
-    return `an object with ${tag.name} ${list(tag.values.flat().map(literal), ' or ', listing)}`;
+  if (tag) return `an object with ${tag.name} ${list(tag.values.flat().map(literal), ' or ', listing)}`;
   if (types.length > 0) return alternatives(types.map((type) => describeType(type, schema, root, inside)));
   if (branches === undefined) return anything;
   return alternatives(branches.map((each) => describeAlternative(asSchema(each), root, inside)));
@@ -81,9 +80,8 @@ function describeString(schema: JsonSchema): string {
 
 /** A regular expression says little to most people; where the schema has words for it, they stand in its place. */
 function describePattern({ pattern, description }: JsonSchema): string {
-  return typeof description === 'string'
-    ? ` (${description.replace(/\.$/, '')})`
-    : ` that matches ${pattern}`;
+  if (typeof description !== 'string') return ` that matches ${pattern}`;
+  return ` (${description.replace(/\.$/, '')})`;
 }
 
 function describeList(schema: JsonSchema, root: JsonSchema, place: Place): string {
@@ -110,12 +108,12 @@ function range(schema: JsonSchema): string {
   if (typeof minimum === 'number' && typeof maximum === 'number')
     return ` from ${minimum} to ${maximum}${step}`;
   const bounds = [
-    typeof minimum === 'number' ? ` of at least ${minimum}` : '',
-    typeof exclusiveMinimum === 'number' ? ` above ${exclusiveMinimum}` : '',
-    typeof maximum === 'number' ? ` of at most ${maximum}` : '',
-    typeof exclusiveMaximum === 'number' ? ` below ${exclusiveMaximum}` : '',
-  ].filter((bound) => bound !== '');
-  return bounds.join(' and') + step;
+    [' of at least', minimum],
+    [' above', exclusiveMinimum],
+    [' of at most', maximum],
+    [' below', exclusiveMaximum],
+  ].filter(([, bound]) => typeof bound === 'number');
+  return bounds.map((bound) => bound.join(' ')).join(' and') + step;
 }
 
 function alternatives(forms: string[]): string {

@@ -63,23 +63,16 @@ function explainAlternatives({ error, inner }: ErrorNode, root: JsonSchema): Exp
     const { [tag.name]: given } = data;
     const chosen = tag.values.findIndex((values) => values.includes(given));
     if (chosen >= 0) return { nodes: errorsOf(ofType[chosen]) };
-    const allowed = describeBriefly({ enum: tag.values.flat() });
-    return {
-      of: tag.name,
-      problem:
-        given === undefined
-          ? `is required: ${allowed}`
-          : `must be ${allowed}, but is ${describeValue(given)}`,
-    };
+    const allowed = { enum: tag.values.flat() };
+    const problem = given === undefined ? requiredProblem(allowed, root) : mismatch(allowed, given);
+    return { of: tag.name, problem };
   }
   if (ofType.length === 1) return { nodes: errorsOf(ofType[0]) };
-  const likely = ofType.map(errorsOf).filter((nodes) => nodes.length > 0 && nodes.every(isUnknownName));
+  const areUnknownNames = (nodes: ErrorNode[]) =>
+    nodes.length > 0 && nodes.every(({ error: { keyword } }) => keyword === 'additionalProperties');
+  const likely = ofType.map(errorsOf).filter(areUnknownNames);
   const [nearest] = likely.sort((one, other) => one.length - other.length);
   return nearest ? { nodes: nearest } : { problem: `must be ${forms}, but fits none of these` };
-}
-
-function isUnknownName({ error }: ErrorNode): boolean {
-  return error.keyword === 'additionalProperties';
 }
 
 function accepts(branch: unknown, type: string, root: JsonSchema): boolean {
@@ -130,10 +123,11 @@ export function toProblems(errors: readonly ErrorObject[], root: JsonSchema = {}
     if (keyword === 'if' || keyword === 'discriminator') continue;
     const field = fieldOf(node.error);
     let finding: Finding = { node };
+    const isAlternative = alternativeKeywords.includes(keyword);
+    // Problems past these are only counted.
     if (
-      // Problems past these are only counted.
       chosen.size < mostProblems &&
-      alternativeKeywords.includes(keyword) &&
+      isAlternative &&
       (field !== '' || missingParameters(node).length === 0)
     ) {
       const explained = explainAlternatives(node, root);
@@ -250,11 +244,8 @@ function createHint(): Hint {
 
 function hintOfValues(values: unknown, data: unknown, hint: Hint): string {
   if (typeof data !== 'string' || !Array.isArray(values) || values.length <= shortList) return '';
-  return hint(
-    data,
-    values.filter((value) => typeof value === 'string'),
-    mostMeant,
-  );
+  const texts = values.filter((value) => typeof value === 'string');
+  return hint(data, texts, mostMeant);
 }
 
 /** The parameters that the alternatives of the whole input ask for, each once. */

@@ -10,9 +10,9 @@ export interface FieldProblem {
 export const mostProblems = 50;
 
 /** The first 50 problems, and one more that counts the others: what was sent must not decide how much is answered. */
-export function boundProblems(problems: readonly FieldProblem[], total = problems.length): FieldProblem[] {
-  if (total <= mostProblems) return [...problems];
-  const more = total - mostProblems;
+export function boundProblems(problems: readonly FieldProblem[]): FieldProblem[] {
+  if (problems.length <= mostProblems) return [...problems];
+  const more = problems.length - mostProblems;
   const rest = { field: '*', problem: `has ${more} more ${more === 1 ? 'problem' : 'problems'}` };
   return [...problems.slice(0, mostProblems), rest];
 }

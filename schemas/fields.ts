@@ -11,24 +11,11 @@ export interface FieldsSchema {
   required?: readonly string[];
 }
 
-interface CheckedFields<T> {
-  /** A fresh object with its defaults; to be used only where there is no problem. */
-  value: T;
-  /** Every problem at once, at most 51. */
-  problems: FieldProblem[];
-}
-
 /** A compiled schema of fields; `T` is what it lets pass. */
-export interface Fields<T> {
-  readonly schema: FieldsSchema;
-  /** Texts of a query, each as the type that its field declares; unknown names and misfits stay text. */
-  coerce(texts: ReadonlyMap<string, string>): Record<string, unknown>;
-  /** Validates JSON values without coercion; what is undefined is left out. Neither throws nor changes what it is given. */
-  check(given: object): CheckedFields<T>;
-}
+export type Fields<T> = ReturnType<typeof compileFields<T>>;
 
 /** Compiles a schema of flat fields, on first use: a start needs none of them. */
-export function compileFields<T>(vocabulary: () => Ajv, schema: FieldsSchema): Fields<T> {
+export function compileFields<T>(vocabulary: () => Ajv, schema: FieldsSchema) {
   const { properties } = schema;
   const names = Object.keys(properties);
   const schemas = new Map(Object.entries(properties));
@@ -37,13 +24,17 @@ export function compileFields<T>(vocabulary: () => Ajv, schema: FieldsSchema): F
 
   return {
     schema,
-    coerce(texts) {
-      return Object.fromEntries(
-        Array.from(texts, ([name, text]) => [name, coercers.get(name)?.(text) ?? text]),
-      );
+    /** Texts of a query, each as the type that its field declares; unknown names and misfits stay text. */
+    coerce(texts: ReadonlyMap<string, string>): Record<string, unknown> {
+      const values = Array.from(texts, ([name, text]) => [name, coercers.get(name)?.(text) ?? text]);
+      return Object.fromEntries(values);
     },
-    check(given) {
-      const { values, known, unknown, unknownCount } = checkNamed(given, {
+    /**
+     * Validates JSON values without coercion; what is undefined is left out. Neither throws nor changes what it is given. The value is
+     * a fresh object with its defaults, to be used only where there is no problem; problems come all at once, at most 51.
+     */
+    check(given: object): { value: T; problems: FieldProblem[] } {
+      const { values, known, unknown } = checkNamed(given, {
         schemas,
         copy: copyField,
         unknown: (name) => unknownField(name, names),
@@ -52,8 +43,7 @@ export function compileFields<T>(vocabulary: () => Ajv, schema: FieldsSchema): F
           return validate(named) ? [] : toProblems(validate.errors ?? []);
         },
       });
-      const problems = boundProblems([...known, ...unknown], known.length + unknownCount);
-      return { value: values as T, problems };
+      return { value: values as T, problems: boundProblems([...known, ...unknown]) };
     },
   };
 }

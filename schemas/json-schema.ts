@@ -22,32 +22,27 @@ export function typesOf(schema: JsonSchema): string[] {
   if (Array.isArray(schema.type)) return schema.type.filter((type) => typeof type === 'string');
   if ('const' in schema) return [typeOfValue(schema.const)];
   if (Array.isArray(schema.enum)) return [...new Set(schema.enum.map(typeOfValue))];
-  const branches = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((each) =>
-    Array.isArray(each) ? each : [],
-  );
+  const branches = [schema.anyOf, schema.oneOf, schema.allOf].filter(Array.isArray).flat();
   return [...new Set(branches.flatMap((branch) => typesOf(asSchema(branch))))];
 }
 
 const localReference = /^#\/(definitions|\$defs)\/([^/]+)$/;
 const longestChain = 10;
 
-/** The name of a `$ref` to one of the schema's own definitions, and the keyword under which they stand. */
-export function localDefinition(schema: JsonSchema): { keyword: string; name: string } | undefined {
+/** One of a schema's own definitions: its name, and the keyword under which it stands. */
+export type Definition = { keyword: string; name: string };
+
+/** What a `$ref` to one of the schema's own definitions names. */
+export function localDefinition(schema: JsonSchema): Definition | undefined {
   const match = typeof schema.$ref === 'string' ? localReference.exec(schema.$ref) : null;
   if (match === null) return undefined;
   const [, keyword = '', token = ''] = match;
-  try {
-    return { keyword, name: unescapePointer(decodeURIComponent(token)) };
-  } catch {
-    return undefined;
-  }
+  const name = decodePointer(token);
+  return name === undefined ? undefined : { keyword, name };
 }
 
 /** One of the definitions of `root`. */
-export function definitionAt(
-  root: JsonSchema,
-  { keyword, name }: { keyword: string; name: string },
-): JsonSchema {
+export function definitionAt(root: JsonSchema, { keyword, name }: Definition): JsonSchema {
   return asSchema(asSchema(root[keyword])[name]);
 }
 
@@ -67,6 +62,15 @@ export function unescapePointer(token: string): string {
   return token.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
+/** The same of a token in a reference, percent-encoded; undefined where that cannot be decoded. */
+export function decodePointer(token: string): string | undefined {
+  try {
+    return unescapePointer(decodeURIComponent(token));
+  } catch {
+    return undefined;
+  }
+}
+
 /** A name as one token of a JSON pointer. */
 export function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
@@ -83,26 +87,10 @@ export function typeOfValue(value: unknown): string {
 }
 
 /** Keywords of draft-07 that hold schemas by name, in a list, or one; `items` is a list or one. */
-const schemaMaps = [
-  'properties',
-  'patternProperties',
-  'definitions',
-  '$defs',
-  'dependencies',
-  'dependentSchemas',
-];
+const schemaMaps = 'properties patternProperties definitions $defs dependencies dependentSchemas'.split(' ');
 const schemaLists = ['allOf', 'anyOf', 'oneOf', 'items'];
-const singleSchemas = [
-  'items',
-  'additionalItems',
-  'additionalProperties',
-  'contains',
-  'propertyNames',
-  'not',
-  'if',
-  'then',
-  'else',
-];
+const singleSchemas =
+  'items additionalItems additionalProperties contains propertyNames not if then else'.split(' ');
 
 /** A schema inside another: under which keyword, and by which name or place there. */
 interface Subschema {
@@ -156,13 +144,9 @@ export function walkSchema(schema: JsonSchema, name = ''): SchemaPart[] {
   const parts: SchemaPart[] = [{ schema, place: { path: name, pointer: '' } }];
   for (const parent of parts) {
     for (const { keyword, key, schema: inner } of subschemas(parent.schema)) {
-      const place = placeBelow(parent.place, keyword);
-      parts.push({
-        schema: inner,
-        place: key === undefined ? place : placeBelow(place, String(key)),
-        keyword,
-        parent,
-      });
+      const around = placeBelow(parent.place, keyword);
+      const place = key === undefined ? around : placeBelow(around, String(key));
+      parts.push({ schema: inner, place, keyword, parent });
     }
   }
   return parts;
@@ -173,23 +157,18 @@ export function mapSubschemas(schema: JsonSchema, replace: (found: Subschema) =>
   const copy: JsonSchema = { ...schema };
   for (const found of subschemas(schema)) {
     const { keyword, key } = found;
-    if (key === undefined) copy[keyword] = replace(found);
-    else {
-      const group = copy[keyword] === schema[keyword] ? copyGroup(schema[keyword]) : copy[keyword];
-      setOwn(group as JsonSchema, key, replace(found));
-      copy[keyword] = group;
+    const inside = schema[keyword];
+    if (key === undefined) {
+      copy[keyword] = replace(found);
+      continue;
     }
+    if (copy[keyword] === inside)
+      copy[keyword] = Array.isArray(inside) ? [...inside] : { ...asSchema(inside) };
+    // An assignment to `__proto__` would set the prototype.
+    const property = { value: replace(found), writable: true, enumerable: true, configurable: true };
+    Object.defineProperty(copy[keyword], key, property);
   }
   return copy;
-}
-
-function copyGroup(group: unknown): unknown {
-  return Array.isArray(group) ? [...group] : { ...(group as JsonSchema) };
-}
-
-/** An assignment to `__proto__` would set the prototype. */
-function setOwn(group: JsonSchema, key: string | number, value: unknown): void {
-  Object.defineProperty(group, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
 /** The property whose value distinguishes alternatives, as `kind` in `{kind: 'circle', …}` and `{kind: 'square', …}`. */

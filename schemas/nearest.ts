@@ -70,12 +70,8 @@ export const mostMeant = 3;
 /** `; did you mean "x"?`, with as many that are about as near, or nothing where no candidate is near. */
 export function didYouMean(name: string, candidates: readonly string[], most = 1): string {
   const found = nearestFew(name, candidates, most);
-  return found.length === 0
-    ? ''
-    : `; did you mean ${join(
-        'or',
-        found.map((each) => `"${each}"`),
-      )}?`;
+  const quoted = found.map((each) => `"${each}"`);
+  return quoted.length === 0 ? '' : `; did you mean ${join('or', quoted)}?`;
 }
 
 /** The distance of a name from a known one, in changed letters; infinite where there is no likeness. */
@@ -124,9 +120,8 @@ function beginning(wanted: string, known: string): number {
   const cost = restCost + rest / longest;
   if (known.startsWith(wanted)) return cost;
   if (wanted.length < 4 || wanted[0] !== known[0]) return Number.POSITIVE_INFINITY;
-  const changes = Math.min(
-    ...[-1, 0, 1].map((more) => distance(wanted, known.slice(0, wanted.length + more))),
-  );
+  const beginnings = [-1, 0, 1].map((more) => known.slice(0, wanted.length + more));
+  const changes = Math.min(...beginnings.map((each) => distance(wanted, each)));
   return changes <= Math.floor(wanted.length / 4) ? changes + cost : Number.POSITIVE_INFINITY;
 }
 

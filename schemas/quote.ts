@@ -30,12 +30,9 @@ export function visible(text: string): string {
 
 /** A JSON document for a terminal: the same document, with what `visible` replaces as JSON's own escapes. */
 export function visibleJson(json: string): string {
+  const codeUnit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return json.replace(invisible, (character) =>
-    character === '\n'
-      ? character
-      : [...Array(character.length).keys()]
-          .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`)
-          .join(''),
+    character === '\n' ? character : character.split('').map(codeUnit).join(''),
   );
 }
 

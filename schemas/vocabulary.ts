@@ -2,21 +2,15 @@ import { Ajv, type FuncKeywordDefinition, type Options, type ValidateFunction } 
 import { type Abilities, type AnyKeyword, toAjvKeyword } from './keywords/keyword.js';
 import { adminKeywords, helperKeywords } from './keywords/keywords.js';
 
-/**
- * For every schema: ajv's optimiser needs a third of the compile time, and its code is no faster, because V8 does the same again.
- */
+/** ajv's optimiser needs a third of the compile time, and its code is no faster, because V8 does the same again. */
 const fastCompile = { code: { optimize: false } } satisfies Options;
 
-/**
- * For the gateway's own schemas: a test validates them by the meta-schema, which takes longer to compile than they do.
- */
+/** For the gateway's own schemas, which a test validates: to compile the meta-schema costs more than they do. */
 export const ownSchemas = { ...fastCompile, meta: false, validateSchema: false } satisfies Options;
 
 let checkedCount = 0;
 
-/**
- * Compiles a schema without checking it by the meta-schema: one of the gateway's own, or one that has been checked before.
- */
+/** Compiles a schema that needs no check by the meta-schema: the gateway's own, or one that was checked before. */
 export function compileChecked(ajv: Ajv, schema: object): ValidateFunction {
   checkedCount += 1;
   const key = `checked-${checkedCount}`;

@@ -1,15 +1,6 @@
 import { execFile } from 'node:child_process';
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -26,37 +17,13 @@ const picture = join(root, 'plugins/media/example.jpg');
 const operatorToken = 'operator-token-of-the-examples-0123456789';
 
 /** Examples that cannot run here, by what they begin with, and why. */
-const notRun: readonly { page: string; begins: string; why: string }[] = [
-  {
-    page: 'README.md',
-    begins: 'npm ci && npm start',
-    why: 'installs packages; the tests run in what it installs',
-  },
-  {
-    page: '.deploy/README.md',
-    begins: 'docker build',
-    why: 'needs Docker; test/deploy/container.long.test.ts reads the image',
-  },
-  {
-    page: '.deploy/README.md',
-    begins: '(umask 077',
-    why: 'needs Docker; test/deploy/compose.long.test.ts reads the file',
-  },
-  {
-    page: '.deploy/README.md',
-    begins: 'kubectl create',
-    why: 'needs a cluster; test/deploy/chart.long.test.ts renders the chart',
-  },
-  {
-    page: 'gateway/mcp/README.md',
-    begins: 'claude mcp add',
-    why: 'needs the client; test/gateway/mcp speaks its protocol',
-  },
-  {
-    page: 'gateway/jobs/webhooks/README.md',
-    begins: 'import { createServer',
-    why: 'test/gateway/jobs/webhooks/sign.test.ts runs it',
-  },
+const notRun: readonly (readonly [page: string, begins: string, why: string])[] = [
+  ['README.md', 'npm ci && npm start', 'installs packages; the tests run in what it installs'],
+  ['.deploy/README.md', 'docker build', 'needs Docker; test/deploy/container.long.test.ts reads the image'],
+  ['.deploy/README.md', '(umask 077', 'needs Docker; test/deploy/compose.long.test.ts reads the file'],
+  ['.deploy/README.md', 'kubectl create', 'needs a cluster; test/deploy/chart.long.test.ts renders it'],
+  ['gateway/mcp/README.md', 'claude mcp add', 'needs the client; test/gateway/mcp speaks its protocol'],
+  ['gateway/jobs/webhooks/README.md', 'import { createServer', 'sign.test.ts beside its tests runs it'],
 ];
 
 /** What is no command and no program: messages, diagrams, and programs in languages that are run by tests of their own. */
@@ -64,11 +31,7 @@ const otherLanguages = new Set(['', 'http', 'text', 'python', 'php', 'go', 'ruby
 
 /** Whole modules of READMEs, where the text before them says that they lie. */
 const modules: readonly { page: string; holds: string; files: string[] }[] = [
-  {
-    page: 'README.md',
-    holds: 'Writes a text in capitals',
-    files: ['text/shout.ts', 'shouting/text/shout.mjs'],
-  },
+  { page: 'README.md', holds: 'in capitals', files: ['text/shout.ts', 'shouting/text/shout.mjs'] },
   { page: 'plugins/README.md', holds: 'Counts the words', files: ['text/count-words.mjs'] },
   { page: 'plugins/README.md', holds: 'Turns a picture', files: ['media/turn.mjs'] },
   { page: 'plugins/README.md', holds: 'import { test }', files: ['shouting/text/shout.test.mjs'] },
@@ -76,19 +39,19 @@ const modules: readonly { page: string; holds: string; files: string[] }[] = [
 ];
 
 /** Parts of declarations, with the rest of one around them, and how they are called. */
-const fragments: readonly {
+interface Fragment {
   holds: string;
   id: string;
   around: string;
-  fields: Record<string, string>;
-  files: Record<string, string>;
+  fields?: Record<string, string>;
+  files?: Record<string, string>;
   answers: RegExp;
-}[] = [
+}
+const fragments: readonly Fragment[] = [
   {
     holds: 'logo: { kind',
     id: 'files',
     around: "input: { type: 'object', properties: {} }",
-    fields: {},
     files: { logo: picture, table: 'table.csv' },
     answers: /"width":\d+,"bytes":8/,
   },
@@ -106,7 +69,6 @@ const fragments: readonly {
     id: 'translate',
     around: "input: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] }",
     fields: { text: 'tea' },
-    files: {},
     answers: /"text":"thé"/,
   },
   {
@@ -114,18 +76,8 @@ const fragments: readonly {
     id: 'logo',
     around: `source: 'image', files: { logo: { kind: 'image', required: true } },
       input: { type: 'object', properties: { margin: { type: 'integer', minimum: 0, maximum: 500, default: 10 } } }`,
-    fields: {},
     files: { file: picture, logo: picture },
     answers: /^RIFF/,
-  },
-];
-
-/** What JSON blocks show as a call's answer, with the call. */
-const answered: readonly { page: string; holds: string; path: string }[] = [
-  {
-    page: 'README.md',
-    holds: 'widht',
-    path: '/media/add-border?url=https://example.com/a.jpg&width=abc&widht=3',
   },
 ];
 
@@ -146,7 +98,7 @@ describe('the examples of all READMEs', function () {
   let key = { key: '', id: '' };
 
   const reasonOf = ({ page, text }: Example) =>
-    notRun.find((each) => each.page === page && text.startsWith(each.begins))?.why;
+    notRun.find(([ownPage, begins]) => ownPage === page && text.startsWith(begins))?.[2];
   const moduleOf = ({ page, text }: Example) =>
     modules.find((each) => each.page === page && text.includes(each.holds));
   const fragmentOf = ({ page, text }: Example) =>
@@ -155,14 +107,10 @@ describe('the examples of all READMEs', function () {
   before(async () => {
     for (const name of ['bin', 'photos']) mkdirSync(join(folder, name));
     // As in a checkout, whose `node_modules` has the command, and with the files that a reader has.
-    writeFileSync(
-      join(folder, 'bin', 'npx'),
-      `#!/bin/sh\n[ "$1" = helper-gateway ] || exit 127\nshift\nexec "${process.execPath}" "${bin}" "$@"\n`,
-    );
-    chmodSync(join(folder, 'bin', 'npx'), 0o755);
+    const npx = `#!/bin/sh\n[ "$1" = helper-gateway ] || exit 127\nshift\nexec "${process.execPath}" "${bin}" "$@"\n`;
+    writeFileSync(join(folder, 'bin', 'npx'), npx, { mode: 0o755 });
     symlinkSync(join(root, 'plugins'), join(folder, 'plugins'));
-    for (const name of ['photo.jpg', 'photos/1.jpg', 'photos/2.jpg'])
-      copyFileSync(picture, join(folder, name));
+    for (const name of ['photo.jpg', 'photos/1.jpg', 'photos/2.jpg']) cpSync(picture, join(folder, name));
     writeFileSync(join(folder, 'table.csv'), 'a,b\n1,2\n');
     for (const each of examples) place(each);
 
@@ -171,7 +119,7 @@ describe('the examples of all READMEs', function () {
         response.writeHead(200, { 'content-type': 'image/jpeg' }).end(readFileSync(picture));
       else response.writeHead(200, { 'content-type': 'application/json' }).end('{"tea":"thé"}');
     });
-    await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
+    await once(web.listen(0, '127.0.0.1'), 'listening');
     origin = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
     gateway = await startGatewayProcess({
       ...env,
@@ -222,14 +170,13 @@ describe('the examples of all READMEs', function () {
   }
 
   /** Runs commands in one shell; gives what each has printed. */
-  async function runAll(
-    commands: readonly Command[],
-    page: string,
-    known: Map<string, string>,
-  ): Promise<string[]> {
+  async function runAll(commands: readonly Command[], page: string, known = new Map<string, string>()) {
     const printed: string[] = [];
+    // Settings of earlier lines hold for the lines that follow.
+    let exported = '';
     for (const { line, output } of commands) {
-      const script = `set -euo pipefail\n${exported(commands, line)}\n${line}`;
+      const script = `set -euo pipefail\n${exported}\n${line}`;
+      if (line.startsWith('export ')) exported += `${line}\n`;
       const { stdout, stderr } = await run('bash', ['--norc', '-c', actual(script, page, known)], {
         cwd: folder,
         env: { ...env, KEY: key.key, TOKEN: operatorToken },
@@ -245,18 +192,6 @@ describe('the examples of all READMEs', function () {
       printed.push(said);
     }
     return printed;
-  }
-
-  /** Settings of earlier lines, which hold for the lines that follow. */
-  function exported(commands: readonly Command[], line: string): string {
-    const before = commands.slice(
-      0,
-      commands.findIndex((each) => each.line === line),
-    );
-    return before
-      .map((each) => each.line)
-      .filter((each) => each.startsWith('export '))
-      .join('\n');
   }
 
   function check(said: string, output: string): void {
@@ -275,14 +210,11 @@ describe('the examples of all READMEs', function () {
 
   it('are run, or stand among those that cannot be', () => {
     const walked = examples.filter(({ language }) => !otherLanguages.has(language));
-    expect(new Set(walked.map(({ language }) => language))).to.deep.equal(
-      new Set(['sh', 'console', 'ts', 'js', 'json']),
-    );
-    for (const { page, begins } of notRun) {
-      expect(
-        walked.some((each) => each.page === page && each.text.startsWith(begins)),
-        begins,
-      ).to.equal(true);
+    const languages = new Set(walked.map(({ language }) => language));
+    expect([...languages]).to.have.members(['sh', 'console', 'ts', 'js', 'json']);
+    for (const [page, begins] of notRun) {
+      const found = walked.some((each) => each.page === page && each.text.startsWith(begins));
+      expect(found, begins).to.equal(true);
     }
     const programs = walked.filter(({ language }) => /^[jt]s$/.test(language));
     const left = programs.filter((each) => !reasonOf(each) && !moduleOf(each) && !fragmentOf(each));
@@ -312,10 +244,8 @@ describe('the examples of all READMEs', function () {
   /** A line of variables alone is right where a start would take it. */
   function readSettings(line: string): void {
     const pairs = line.split(' ').map((each) => /^([A-Z_]+)='?(.*?)'?$/.exec(each) as RegExpExecArray);
-    const settings = Object.fromEntries(
-      pairs.map(([, name, value]) => [name, value === '…' ? 'secret' : value]),
-    );
-    expect(() => loadConfig(settings), line).to.not.throw();
+    const settings = pairs.map(([, name, value]) => [name, value === '…' ? 'secret' : value]);
+    expect(() => loadConfig(Object.fromEntries(settings)), line).to.not.throw();
   }
 
   it('between words do as they say', async () => {
@@ -324,7 +254,7 @@ describe('the examples of all READMEs', function () {
       const lines = codesIn(readText(page).replaceAll('\n', ' '))
         .filter((code) => /^(?:\w+=\S+ )?(?:curl|npx helper-gateway call) /.test(code) && isWhole(code))
         .map((line) => ({ line, output: '' }));
-      for (const said of await runAll(lines, page, new Map())) check(said, '');
+      for (const said of await runAll(lines, page)) check(said, '');
     }
   });
 
@@ -333,10 +263,11 @@ describe('the examples of all READMEs', function () {
       if (example.language !== 'json') continue;
       const shown = JSON.parse(example.text);
       if (!('ok' in shown)) continue;
-      const call = answered.find(({ page, holds }) => page === example.page && example.text.includes(holds));
       const before = examples[at - 1] as Example;
-      const line = call ? `curl -s "${gateway.url}${call.path}&ak=$KEY"` : before.text;
-      const [said = ''] = await runAll([{ line, output: '' }], example.page, new Map());
+      // The one answer whose call does not stand before it.
+      const path = '/media/add-border?url=https://example.com/a.jpg&width=abc&widht=3';
+      const line = example.text.includes('widht') ? `curl -s "${gateway.url}${path}&ak=$KEY"` : before.text;
+      const [said = ''] = await runAll([{ line, output: '' }], example.page);
       const real = JSON.parse(said.slice(said.indexOf('{"ok"')));
       const without = ({ meta, ...rest }: typeof shown) => ({ ...rest, meta: { ...meta, request_id: '' } });
       expect(without(real), example.place).to.deep.equal(without(shown));
@@ -355,14 +286,14 @@ describe('the examples of all READMEs', function () {
     }
     const placed = modules.flatMap(({ files }) => files);
     for (const name of placed.filter((each) => !each.startsWith('shouting/')))
-      expect(existsSync(join(helpers, name)), name).to.equal(true);
+      expect(readFileSync(join(helpers, name), 'utf8'), name).to.not.equal('');
   });
 
   it('are plugins that a gateway serves', async () => {
     const get = async (path: string) => (await fetch(`${gateway.url}${path}&ak=${key.key}`)).json();
     expect((await get('/text/shout?text=hello')).data).to.deep.equal({ text: 'HELLO!' });
     expect((await get('/text/count-words?text=to+be+or+not')).data).to.deep.equal({ words: 4 });
-    for (const { id, fields, files, answers } of fragments) {
+    for (const { id, fields = {}, files = {}, answers } of fragments) {
       const form = new FormData();
       for (const [name, value] of Object.entries(fields)) form.append(name, value);
       for (const [field, name] of Object.entries(files)) {

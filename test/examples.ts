@@ -14,10 +14,7 @@ export interface Example {
 }
 
 /** A command of an example, and what the example says that it prints. */
-export interface Command {
-  line: string;
-  output: string;
-}
+export type Command = { line: string; output: string };
 
 const parts = ['.deploy', '.github', 'gateway', 'plugins', 'pool', 'schemas', 'test'];
 

@@ -4,19 +4,8 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-export interface ImportLine {
-  from: string;
-  /** The file, as a path from the root, for a relative import, else the specifier. */
-  to: string;
-  typeOnly: boolean;
-  /** Whether it is a call, `import()`, and so loaded when it is made. */
-  isCall: boolean;
-}
-
-/** What lies in a folder of the repository. */
-export function entries(folder: string): string[] {
-  return readdirSync(join(root, folder)).sort();
-}
+/** `to` is the file, as a path from the root, for a relative import, else the specifier. */
+export type ImportLine = { from: string; to: string; typeOnly: boolean };
 
 /** TypeScript files below a folder of the repository; of plugins written for tests, none. */
 export function sources(folder: string): string[] {
@@ -35,7 +24,7 @@ export function importsOf(files: readonly string[]): ImportLine[] {
     );
     return [...found].map(([, type, line, call]) => {
       const to = fileOf(from, (line ?? call) as string, known);
-      return { from, to, typeOnly: type !== undefined, isCall: call !== undefined };
+      return { from, to, typeOnly: type !== undefined };
     });
   });
 }
@@ -66,18 +55,4 @@ export function circles(lines: readonly ImportLine[]): string[] {
 
   for (const file of targets.keys()) follow(file, []);
   return found;
-}
-
-/** Packages that a file and all that it imports load at once, before any `import()`. */
-export function packagesLoadedBy(entry: string, lines: readonly ImportLine[]): string[] {
-  const files = new Set([entry]);
-  const packages = new Set<string>();
-  for (const file of files) {
-    for (const { from, to, typeOnly, isCall } of lines) {
-      if (from !== file || typeOnly || isCall || to.startsWith('node:')) continue;
-      if (/\.tsx?$/.test(to)) files.add(to);
-      else packages.add(to);
-    }
-  }
-  return [...packages].sort();
 }

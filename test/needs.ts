@@ -1,3 +1,6 @@
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -27,9 +30,7 @@ export async function until<T>(condition: () => T | Promise<T>): Promise<Truthy<
   for (;;) {
     const found = await condition();
     if (found) return found as Truthy<T>;
-    await new Promise<void>((resolve) => {
-      setTimeout(resolve, 5).unref();
-    });
+    await sleep(5, undefined, { ref: false });
   }
 }
 
@@ -53,4 +54,24 @@ export async function heldBeyond(before: number, limit: number): Promise<number>
     held = heldMemory() - before;
   }
   return held;
+}
+
+/** Ports that are free now, and that no system gives to a process that asks for any: those of Linux begin at 32768, of others higher. */
+export async function freePorts(count: number): Promise<number[]> {
+  const ports = new Set<number>();
+  while (ports.size < count) {
+    const port = randomInt(16_000, 32_000);
+    if (await isFree(port)) ports.add(port);
+  }
+  return [...ports];
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  const listens = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  if (listens) await once(server.close(), 'close');
+  return listens;
 }

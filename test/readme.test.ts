@@ -17,12 +17,6 @@ function prose(page: string): string {
   return readText(page).replace(/^ *```[\s\S]*?^ *```$/gm, '');
 }
 
-/** What a link of a page points to, from the root, and the heading there. */
-function targetOf(page: string, link: string): { path: string; anchor: string } {
-  const [file = '', anchor = ''] = link.split('#');
-  return { path: file === '' ? page : relative(root, join(root, dirname(page), file)), anchor };
-}
-
 function linksOf(page: string): string[] {
   return [...prose(page).matchAll(/\]\(([^)\s]+)\)/g)]
     .map((match) => match[1] as string)
@@ -40,7 +34,8 @@ function anchorsOf(page: string): string[] {
 }
 
 function isSound(page: string, link: string): boolean {
-  const { path, anchor } = targetOf(page, link);
+  const [file = '', anchor = ''] = link.split('#');
+  const path = file === '' ? page : relative(root, join(root, dirname(page), file));
   return existsSync(join(root, path)) && (anchor === '' || anchorsOf(path).includes(anchor));
 }
 

@@ -17,7 +17,7 @@ import {
   folders,
   nothing,
   prefixed,
-} from './complete-command.js';
+} from './completion.js';
 
 /** What of the helpers is looked up while a person waits. */
 export interface HelperFinder {
@@ -63,8 +63,8 @@ function completeWord(helper: Found, before: readonly string[], typed: string): 
     if (isBoolean(helper, last) && typed !== '' && values.candidates.length > 0) return values;
   }
   const { files: fields } = helper.declaration;
-  const takesFile = fields.length > 0 && !typed.startsWith('-');
-  return takesFile ? files : beginningWith(typed, optionsOf(helper, before));
+  const mayBeFile = fields.length > 0 && !typed.startsWith('-');
+  return mayBeFile ? files : beginningWith(typed, optionsOf(helper, before));
 }
 
 /** Values of an option: files for a file field, otherwise by its schema. */
@@ -78,9 +78,7 @@ function completeOption({ declaration, parameters }: Found, flag: string, typed:
 
 /** The options that are not there yet. */
 function optionsOf({ declaration, parameters }: Found, before: readonly string[]): Candidate[] {
-  const given = new Set(
-    before.filter((word) => word.startsWith('--')).map((word) => word.replace(/=.*$/s, '')),
-  );
+  const given = new Set(before.map((word) => word.replace(/=.*$/s, '')));
   const fields = declaration.files.map(({ field, kind, description }) => ({
     value: `--${field}`,
     description: description ?? (kind === 'image' ? 'a picture' : 'a file'),
@@ -92,9 +90,7 @@ function optionsOf({ declaration, parameters }: Found, before: readonly string[]
     description: typeof schema.description === 'string' ? schema.description : allowed,
   }));
   const all = new Map([...fields, ...named, ...ownOptions.values()].map((option) => [option.value, option]));
-  return [...all.values()]
-    .filter(({ value }) => !given.has(value) || value === '--set')
-    .map(({ value, description }) => ({ value, description }));
+  return [...all.values()].filter(({ value }) => !given.has(value) || value === '--set');
 }
 
 function isBoolean({ parameters }: Found, flag: string): boolean {
@@ -117,8 +113,7 @@ function completeValue(schema: JsonSchema, root: JsonSchema, typed: string): Com
   const isNew = !values.some(({ value }) => value === String(preset));
   const isPlain = typeof preset === 'string' || typeof preset === 'number';
   const own = isPlain && isNew && preset !== '' ? [{ value: String(preset), description: 'default' }] : [];
-  const all = [...values, ...own];
-  return all.length === 0 ? nothing : beginningWith(typed, all);
+  return beginningWith(typed, [...values, ...own]);
 }
 
 function listedValues(described: JsonSchema, root: JsonSchema, depth = 0): Candidate[] {
@@ -147,10 +142,8 @@ export function findHelpers(outside: readonly string[]): HelperFinder {
   const url = helperUrl(folders);
   if (url) hookPlugins(url);
 
-  async function discover(): Promise<FoundPlugin[]> {
-    const all = await Promise.all(folders.map((folder) => discoverPlugins(folder)));
-    return all.flatMap(({ plugins }) => plugins);
-  }
+  const discover = async () =>
+    (await Promise.all(folders.map(discoverPlugins))).flatMap((each) => each.plugins);
 
   async function declarationOf(found: FoundPlugin): Promise<DeclaredHelper | undefined> {
     try {

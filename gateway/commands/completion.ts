@@ -1,151 +1,100 @@
-import { writeSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { Argument, type Command } from 'commander';
-import { asLines, type Completion, completeCommand, nothing, placeOf } from './complete-command.js';
-import type { Terminal } from './output.js';
-import { commandName, quoteWord, reserveStdout } from './process.js';
+import { readFileSync } from 'node:fs';
+import type { Argument, Command, Option } from 'commander';
+import { bin, commandAssets, commandName, quoteWord } from './process.js';
 
-const bin = fileURLToPath(new URL('gateway/bin.cjs', import.meta.resolve('helper-gateway/package.json')));
-
-/** `completion SHELL`, and what its scripts ask: `complete -- WORDS…`, of which the last is being typed. */
-export function registerCompletion(program: Command, terminal: Terminal): void {
-  program
-    .command('completion')
-    .description('Print a script by which a shell completes commands, helpers, parameters and files.')
-    .addArgument(new Argument('<shell>').choices(shells))
-    .action((shell: Shell) => {
-      terminal.stdout.write(scriptOf(shell, { node: process.execPath, bin, command: commandName() }));
-    });
-  program
-    .command('complete', { hidden: true })
-    .argument('[words...]')
-    .helpOption(false)
-    .allowUnknownOption()
-    .passThroughOptions()
-    .action(async (words: string[]) => {
-      // Only candidates may be printed while a person is typing, whatever a plugin prints or throws.
-      reserveStdout();
-      const completion = await complete(program, words).catch(() => nothing);
-      writeSync(1, asLines(completion));
-      process.exit(0);
-    });
+/** A script by which a shell asks this installation, by its own path, what may stand where the cursor is. */
+export function scriptOf(shell: string): string {
+  const text = readFileSync(new URL(`completion.${shell}`, commandAssets), 'utf8');
+  const ask = `${quoteWord(process.execPath)} ${quoteWord(bin)} complete --`;
+  const print = `${commandName()} completion ${shell}`;
+  return text.replaceAll('{{ask}}', () => ask).replaceAll('{{print}}', () => print);
 }
 
-async function complete(program: Command, words: readonly string[]): Promise<Completion> {
-  const place = placeOf(program, words.slice(0, -1));
-  const typed = words.at(-1) ?? '';
-  if (place.command.name() !== 'call') return completeCommand(place, typed);
-  const { completeCall } = await import('./complete-call.js');
-  const { findHelpers } = await import('./complete-call.js');
-  const { loadConfig } = await import('../config.js');
-  return completeCall(place.before, typed, findHelpers(loadConfig(process.env).pluginDirs));
+/** A word that may stand where the cursor is. */
+export interface Candidate {
+  value: string;
+  description?: string | undefined;
 }
 
-const shells = ['bash', 'zsh', 'fish'] as const;
-type Shell = (typeof shells)[number];
-
-/** How the scripts ask for candidates: by this installation's own paths, because no PATH need hold the command. */
-interface ScriptCommand {
-  node: string;
-  bin: string;
-  /** How a person prints this script. */
-  command: string;
+/** What a shell offers. `rest` has it complete files of its own too, by the directives of cobra's completion protocol. */
+export interface Completion {
+  candidates: Candidate[];
+  rest: 'nothing' | 'files' | 'folders';
 }
 
-/** A script that has a shell ask the command line itself what may stand where the cursor is. */
-function scriptOf(shell: Shell, { node, bin, command }: ScriptCommand): string {
-  return makers[shell](`${quoteWord(node)} ${quoteWord(bin)} complete --`, `${command} completion ${shell}`);
+const directives = { files: 0, nothing: 4, folders: 16 } as const;
+const longest = 80;
+
+export const nothing: Completion = { candidates: [], rest: 'nothing' };
+export const files: Completion = { candidates: [], rest: 'files' };
+export const folders: Completion = { candidates: [], rest: 'folders' };
+
+/** Those that go on from what is typed. */
+export function beginningWith(typed: string, candidates: readonly Candidate[]): Completion {
+  return { candidates: candidates.filter(({ value }) => value.startsWith(typed)), rest: 'nothing' };
 }
 
-const makers: Record<Shell, (ask: string, print: string) => string> = { bash, zsh, fish };
-
-function bash(ask: string, print: string): string {
-  return `# Completion for bash. For this session:  source <(${print})
-# For good:  ${print} > ~/.local/share/bash-completion/completions/helper-gateway
-_helper_gateway() {
-  local words=() word joined='' out line value directive current before i
-  # Bash splits words at "=" and ":"; what was typed as one word is one again.
-  for ((i = 1; i <= COMP_CWORD; i++)); do
-    word=\${COMP_WORDS[i]}
-    if [[ \${#words[@]} -gt 0 && ( -n $joined || $word == [=:] ) ]]; then
-      words[\${#words[@]}-1]+=$word
-    else
-      words+=("$word")
-    fi
-    joined=''
-    [[ $word == [=:] ]] && joined=1
-  done
-  current=\${words[\${#words[@]}-1]}
-  before=\${current%"\${current##*[=:]}"}
-  COMPREPLY=()
-  out=$(${ask} "\${words[@]}" 2>/dev/null) || return 0
-  directive=\${out##*$'\\n'}
-  while IFS= read -r line; do
-    [[ $line == :* ]] && continue
-    value=\${line%%$'\\t'*}
-    printf -v value '%q' "\${value#"$before"}"
-    COMPREPLY+=("$value")
-  done <<<"$out"
-  # Bash 3.2 has no compopt; it falls back to files.
-  case $directive in
-    :4) compopt +o default 2>/dev/null ;;
-    :16) compopt +o default -o dirnames 2>/dev/null ;;
-  esac
-  return 0
-}
-complete -o default -F _helper_gateway helper-gateway
-`;
+/** The same with what stands before the value in one word with it. */
+export function prefixed(prefix: string, { candidates, rest }: Completion): Completion {
+  return { rest, candidates: candidates.map((each) => ({ ...each, value: prefix + each.value })) };
 }
 
-function zsh(ask: string, print: string): string {
-  return `#compdef helper-gateway
-# Completion for zsh. For this session (after compinit):  source <(${print})
-# For good:  ${print} > a folder of $fpath/_helper-gateway
-_helper_gateway() {
-  local -a lines described
-  local line value
-  lines=("\${(@f)$(${ask} "\${(@Q)words[2,CURRENT]}" 2>/dev/null)}")
-  for line in "\${(@)lines[1,-2]}"; do
-    value=\${\${line%%$'\\t'*}//:/\\\\:}
-    if [[ $line == *$'\\t'* ]]; then described+=("$value:\${line#*$'\\t'}"); else described+=("$value"); fi
-  done
-  (( \${#described} )) && _describe 'helper-gateway' described
-  [[ $PREFIX == --*=* ]] && compset -P '*='
-  case \${lines[-1]} in
-    :0) _files ;;
-    :16) _files -/ ;;
-  esac
-}
-if [[ \${funcstack[1]} == _helper-gateway ]]; then
-  _helper_gateway "$@"
-else
-  compdef _helper_gateway helper-gateway
-fi
-`;
+/** A line for each candidate, `word\tdescription`, and `:directive` as the last. */
+export function asLines({ candidates, rest }: Completion): string {
+  const lines = candidates.map(({ value, description }) =>
+    description ? `${oneLine(value)}\t${shortened(oneLine(description))}` : oneLine(value),
+  );
+  return [...lines, `:${directives[rest]}`, ''].join('\n');
 }
 
-function fish(ask: string, print: string): string {
-  return `# Completion for fish. For this session:  ${print} | source
-# For good:  ${print} > ~/.config/fish/completions/helper-gateway.fish
-function __helper_gateway_complete
-  set -l words (commandline -opc)
-  set -e words[1]
-  set -l typed (commandline -ct)
-  set -l lines (${ask} $words "$typed" 2>/dev/null)
-  set -q lines[1]; or return
-  for line in $lines
-    string match -q -- ':*' $line; or echo $line
-  end
-  # Of "--out=pic" fish completes the whole, and its files only what stands behind "=".
-  set -l before (string match -r -- '^--[^=]+=' "$typed")
-  set -l path (string replace -r -- '^--[^=]+=' '' "$typed")
-  switch $lines[-1]
-    case ':0'
-      string replace -r -- '^' "$before" (__fish_complete_path "$path")
-    case ':16'
-      string replace -r -- '^' "$before" (__fish_complete_directories "$path")
-  end
-end
-complete -c helper-gateway -f -a '(__helper_gateway_complete)'
-`;
+function oneLine(text: string): string {
+  return text.replace(/\p{C}+/gu, ' ');
+}
+
+function shortened(text: string): string {
+  return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
+}
+
+/** The command that the words of a line name, and those behind its name. */
+export function placeOf(command: Command, words: string[]): { command: Command; before: string[] } {
+  const inner = command.commands.find((each) => each.name() === words[0]);
+  return inner ? placeOf(inner, words.slice(1)) : { command, before: words };
+}
+
+/** Completes a word of a command by its commander definition: subcommands, options, and values. */
+export function completeCommand({ command, before }: ReturnType<typeof placeOf>, typed: string): Completion {
+  const help = command.createHelp();
+  const options = help.visibleOptions(command);
+  const [flag, value] = /^(--[^=]+)=(.*)$/s.exec(typed)?.slice(1) ?? [];
+  const named = (name: string | undefined) => options.find((option) => isCalled(option, name));
+  if (flag !== undefined) return prefixed(`${flag}=`, valuesOf(named(flag), value ?? ''));
+  const pending = named(before.at(-1));
+  if (pending?.required) return valuesOf(pending, typed);
+  if (typed.startsWith('-')) {
+    const left = options.filter((each) => each.variadic || !before.some((word) => isCalled(each, word)));
+    const named = left.map(({ long, flags, description }) => ({ value: long ?? flags, description }));
+    return beginningWith(typed, named);
+  }
+  if (command.commands.length > 0) {
+    const inner = help.visibleCommands(command);
+    const named = inner.map((each) => ({ value: each.name(), description: each.description() }));
+    return beginningWith(typed, named);
+  }
+  const operands = before.filter((word) => !word.startsWith('-')).length;
+  const wanted = command.registeredArguments;
+  return valuesOf(wanted[Math.min(operands, wanted.length - 1)], typed, wanted.length > operands);
+}
+
+/** Values of an option or an argument, by its choices or its placeholder. */
+function valuesOf(of: Option | Argument | undefined, typed: string, isWanted = true): Completion {
+  if (!of || !(isWanted || of.variadic)) return nothing;
+  const choices = of.argChoices?.map((value) => ({ value }));
+  if (choices) return beginningWith(typed, choices);
+  const placeholder = 'flags' in of ? (/[<[]([^>\]]+)[>\]]/.exec(of.flags)?.[1] ?? '') : of.name();
+  if (/^dir/i.test(placeholder)) return folders;
+  return /^(?:file|path)/i.test(placeholder) ? files : nothing;
+}
+
+function isCalled({ short, long }: Option, word: string | undefined): boolean {
+  return word !== undefined && (word === short || word === long);
 }

@@ -6,7 +6,7 @@ import { makeFolder, writeProblem } from '../file-system.js';
 import type { PluginProblem } from '../plugins/discover.js';
 import { usualFolder } from '../plugins/paths.js';
 import { PluginError, problemKey } from '../plugins/registry.js';
-import type { Member } from '../supervisor/member.js';
+import type { SupervisorChannel } from '../supervisor/channel.js';
 import { gatewayGreeting, runUntilSignal } from './serve.js';
 
 /** Milliseconds between two looks at the files. */
@@ -17,29 +17,34 @@ export function registerDev(program: Command): void {
   program
     .command('dev [dir...]')
     .description(`Run the gateway, and reload helpers as they are saved (in ./${usualFolder} by default).`)
-    .option('--poll [ms]', 'look at the files again and again, where a mount tells of no change', readPoll)
+    .option('--poll [ms]', 'look at the files again and again, where a mount reports no change', readPoll)
     .action((dirs: string[], { poll }: { poll?: number | true }) => {
       const problems: PluginProblem[] = [];
       return runUntilSignal(false, {
         problems,
-        async config(member) {
+        async config(supervisor) {
           const config = await devConfig(process.env, dirs);
           for (const folder of config.pluginDirs) {
-            // Created if missing: the author is about to write the first helper.
-            if (await makeServed(folder)) console.log(visible(`created ${folder}`));
+            // The author is about to write the first helper.
+            const isMade = await makeFolder(folder).catch((error) => {
+              const reason = writeProblem(error, folder, folder);
+              throw new Error(`the folder of helpers cannot be made: ${reason}`, { cause: error });
+            });
+            if (isMade) console.log(visible(`created ${folder}`));
           }
           // First, so that no change is missed.
-          await member?.watch([...config.pluginDirs], poll === true ? pollMs : poll);
+          await supervisor?.watch([...config.pluginDirs], poll === true ? pollMs : poll);
           return config;
         },
-        async start(config, logger, member) {
-          member?.onProblems((others) => problems.splice(0, problems.length, ...others));
+        async start(config, logger, supervisor) {
+          supervisor?.onProblems((others) => problems.splice(0, problems.length, ...others));
           const { startGateway } = await import('../gateway.js');
-          const onLoaded = () => checkProblems(problems, member);
-          return startGateway(config, logger, { member, dev: { problems, onLoaded } }).catch(
+          const onLoaded = () => checkProblems(problems, supervisor);
+          return startGateway(config, logger, { supervisor, dev: { problems, onLoaded } }).catch(
             async (error) => {
               // Such as a setup that fails: it may be mended.
-              if (error instanceof LoadError || error instanceof PluginError) await member?.fail(problems);
+              if (error instanceof LoadError || error instanceof PluginError)
+                await supervisor?.reportFailure(problems);
               throw error;
             },
           );
@@ -52,22 +57,18 @@ export function registerDev(program: Command): void {
 }
 
 /** Prints what is new of the problems, and ends this process where one of a helper would cost it its place: it is served on as it was. */
-async function checkProblems(problems: PluginProblem[], member: Member | undefined): Promise<void> {
-  const served = await member?.served();
+async function checkProblems(
+  problems: PluginProblem[],
+  supervisor: SupervisorChannel | undefined,
+): Promise<void> {
+  const served = await supervisor?.served();
   const known = new Set(served?.problems);
   const added = problems.filter((problem) => !known.has(problemKey(problem)));
   for (const line of problemLines(added)) console.error(line);
   const files = Object.values(served?.helpers ?? {});
   if (!problems.some(({ file }) => files.includes(file))) return;
-  await member?.fail(problems);
+  await supervisor?.reportFailure(problems);
   process.exit(1);
-}
-
-function makeServed(folder: string): Promise<boolean> {
-  return makeFolder(folder).catch((error) => {
-    const reason = writeProblem(error, folder, folder);
-    throw new Error(`the folder of helpers cannot be made: ${reason}`, { cause: error });
-  });
 }
 
 /** The environment's configuration with these folders besides. */

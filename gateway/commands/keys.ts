@@ -3,25 +3,15 @@ import { quote } from '../../schemas/quote.js';
 import type { KeyView } from '../keys/model.js';
 import { keySchema, rotationSchema } from '../keys/schemas.js';
 import { allPages, type OpenKeys, parseDuration, parseExpiry, withKeys } from './open.js';
-import {
-  formatTable,
-  type JsonOption,
-  jsonOption,
-  processTerminal,
-  shownOnce,
-  type Terminal,
-  usageErrors,
-} from './output.js';
+import { formatTable, type JsonOption, jsonOption, type Terminal, usageErrors } from './output.js';
 import { commandName } from './process.js';
 
+/** Stands before a key on its only appearance. */
+const shownOnce = 'This is the only time the key is shown:';
 const usualGrace = rotationSchema.properties.grace_seconds.default / 3600;
 
 /** Adds `keys` and its commands to the program. */
-export function registerKeyCommands(
-  program: Command,
-  open: OpenKeys,
-  terminal: Terminal = processTerminal,
-): void {
+export function registerKeyCommands(program: Command, open: OpenKeys, terminal: Terminal): void {
   const keys = program.command('keys').description('Issue, list, rotate and revoke keys.');
   usageErrors(keys, terminal);
 
@@ -35,10 +25,7 @@ export function registerKeyCommands(
     .option(...jsonOption)
     .action((tenant: string, options: JsonOption) =>
       withKeys(open, terminal, options, async (admin) => {
-        const all = await allPages(async (after) => {
-          const { keys: items, next } = await admin.listKeys(tenant, { after, limit: 1000 });
-          return { items, next };
-        });
+        const all = await allPages('keys', (page) => admin.listKeys(tenant, page));
         if (all.length > 0) return { data: { keys: all }, result: keyTable(all) };
         const hint = `${tenant} has no key yet. Issue one: ${commandName()} keys issue ${tenant}`;
         return { data: { keys: all }, notes: [hint] };
@@ -58,10 +45,8 @@ export function registerKeyCommands(
     .action((id: string, options: JsonOption & { grace?: number }) =>
       withKeys(open, terminal, options, async (admin, actor) => {
         const rotated = await admin.rotateKey(id, { grace_seconds: options.grace }, actor);
-        const old =
-          options.grace === 0
-            ? 'No earlier key works any more.'
-            : `The old key works until ${rotated.previous_expires_at}.`;
+        const until = `The old key works until ${rotated.previous_expires_at}.`;
+        const old = options.grace === 0 ? 'No earlier key works any more.' : until;
         return { data: { ...rotated }, notes: [`Rotated ${id}. ${old}`, shownOnce], result: rotated.key };
       }),
     );
@@ -74,10 +59,8 @@ export function registerKeyCommands(
     .action((id: string, options: JsonOption) =>
       withKeys(open, terminal, options, async (admin, actor) => {
         const key = await admin.revokeKey(id, actor);
-        return {
-          data: { key },
-          result: `Revoked ${id}, as of ${key.revoked_at}. Running gateways refuse it within 5 seconds.`,
-        };
+        const result = `Revoked ${id}, as of ${key.revoked_at}. Running gateways refuse it within 5 seconds.`;
+        return { data: { key }, result };
       }),
     );
 }
@@ -94,7 +77,6 @@ interface IssueFlags extends JsonOption {
   expires?: string;
 }
 
-/** Adds `issue` to `keys`. */
 function registerIssue(keys: Command, open: OpenKeys, terminal: Terminal): void {
   keys
     .command('issue')
@@ -126,15 +108,9 @@ function registerIssue(keys: Command, open: OpenKeys, terminal: Terminal): void 
         const { id, key, scopes, expires_at, signing_secret } = issued;
         const may = scopes === null ? 'every helper' : scopes.join(', ');
         const until = expires_at === null ? '' : ` until ${expires_at}`;
-        return {
-          data: { ...issued },
-          notes: [
-            `Issued ${id} to ${tenant}: it opens ${may}${until}. Send it as the query parameter ak.`,
-            ...signingNote(id, signing_secret, terminal),
-            shownOnce,
-          ],
-          result: key,
-        };
+        const opens = `Issued ${id} to ${tenant}: it opens ${may}${until}. Send it as the query parameter ak.`;
+        const notes = [opens, ...signingNote(id, signing_secret, terminal), shownOnce];
+        return { data: { ...issued }, notes, result: key };
       });
     });
 }
@@ -150,62 +126,50 @@ function addScopes(text: string, before: string[] = []): string[] {
   return [...before, ...text.split(',').map((scope) => scope.trim())];
 }
 
-/** The operands of `keys issue`: whose key it is, and scopes that stand behind `--scope` without one of their own. */
-type IssueOperands = { tenant: string; scopes: string[] } | { problem: string };
-
-/**
- * Separates a tenant's name from scopes, in any order. `--scope` has one value, so that it never swallows the tenant; the scopes
- * that follow it arrive here. A helper's id has a slash, which no name has; an id without one needs its own `--scope`.
- */
-function splitOperands(operands: readonly string[], hasScopes: boolean): IssueOperands {
+/** Separates a tenant's name from scopes that follow one `--scope`: a helper's id has a slash, which no name has. */
+function splitOperands(
+  operands: readonly string[],
+  hasScopes: boolean,
+): { tenant: string; scopes: string[] } | { problem: string } {
   const scopes = hasScopes ? operands.filter((each) => each.includes('/')) : [];
   const tenants = operands.filter((each) => !scopes.includes(each));
   const [tenant] = tenants;
   if (tenant === undefined) return { problem: "missing required argument 'tenant'" };
   if (tenants.length === 1) return { tenant, scopes };
   const hint = hasScopes ? '; give each scope a --scope of its own, or put commas between them' : '';
-  return {
-    problem: `too many arguments for 'issue': one tenant is wanted, but there are ${tenants.map(quote).join(', ')}${hint}`,
-  };
+  const found = tenants.map(quote).join(', ');
+  return { problem: `too many arguments for 'issue': one tenant is wanted, but there are ${found}${hint}` };
 }
 
-/** Adds `signing-secret` and `rotate-signing` to `keys`. */
 function registerSigning(keys: Command, open: OpenKeys, terminal: Terminal): void {
-  keys
-    .command('signing-secret')
-    .description('Show what signs urls for a key. The secret is the last line on stdout, alone.')
-    .argument('<id>', 'from keys list')
-    .option(...jsonOption)
-    .action((id: string, { json }: JsonOption) =>
-      withKeys(open, terminal, { json: json === true, signs: true }, async (admin, actor) => {
-        const shown = await admin.signingSecret(id, actor);
-        return {
-          data: { ...shown },
-          notes: [`The signing secret of ${id}. Whoever has it calls helpers as this key:`],
-          result: shown.signing_secret,
-        };
-      }),
-    );
-
-  keys
-    .command('rotate-signing')
-    .description('Give a key a new signing secret, the last line on stdout; urls signed before end.')
-    .argument('<id>', 'from keys list')
-    .option(...jsonOption)
-    .action((id: string, { json }: JsonOption) =>
-      withKeys(open, terminal, { json: json === true, signs: true }, async (admin, actor) => {
-        const rotated = await admin.rotateSigning(id, actor);
-        const ended = `Running gateways refuse urls that were signed before within 5 seconds; the key itself stays as it is.`;
-        return {
-          data: { ...rotated },
-          notes: [`The new signing secret of ${id}. ${ended}`],
-          result: rotated.signing_secret,
-        };
-      }),
-    );
+  for (const { name, description, read, note } of [
+    {
+      name: 'signing-secret',
+      description: 'Show what signs urls for a key. The secret is the last line on stdout, alone.',
+      read: 'signingSecret',
+      note: (id: string) => `The signing secret of ${id}. Everybody who has it calls helpers as this key:`,
+    },
+    {
+      name: 'rotate-signing',
+      description: 'Give a key a new signing secret, the last line on stdout; urls signed before end.',
+      read: 'rotateSigning',
+      note: (id: string) =>
+        `The new signing secret of ${id}. Running gateways refuse urls that were signed before within 5 seconds; the key itself stays as it is.`,
+    },
+  ] as const)
+    keys
+      .command(name)
+      .description(description)
+      .argument('<id>', 'from keys list')
+      .option(...jsonOption)
+      .action((id: string, options: JsonOption) =>
+        withKeys(open, terminal, { ...options, signs: true }, async (admin, actor) => {
+          const secret = await admin[read](id, actor);
+          return { data: { ...secret }, notes: [note(id)], result: secret.signing_secret };
+        }),
+      );
 }
 
-/** A tenant's keys as `keys list` shows them. */
 function keyTable(keys: KeyView[]): string {
   const headings = ['ID', 'STATE', 'KEY', 'LABEL', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'IN GRACE'];
   const rows = keys.map((key) => [

@@ -1,9 +1,9 @@
 // Plain CommonJS, because libuv reads UV_THREADPOOL_SIZE once, and an ES module's loader has already used the pool.
-/** Commands that run until they are told to stop do so below a supervisor: what it loads is as little as can be. */
+/** Commands that run until a signal do so below a supervisor, which loads as little as possible. */
 const given = process.argv.slice(2).filter((argument) => argument !== '--json');
 const isServing = given.length === 0 || (given.length === 1 && ['serve', 'work'].includes(given[0]));
 const isDev = given[0] === 'dev' && !given.includes('--help') && !given.includes('-h');
-// By this variable a process below it learns its place.
+// Set in the processes that a supervisor has started.
 const isSupervisor = (isServing || isDev) && process.env.GATEWAY_PROCESS === undefined;
 
 if (!isSupervisor) require('./prepare-threads.cjs');

@@ -1,12 +1,9 @@
 import { realpath, stat } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { dirname, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { makeFolder, writeProblem } from '../file-system.js';
 import { version } from '../plugins/paths.js';
-import { exitSoon, quoteWord, reserveStdout } from './process.js';
-
-const require = createRequire(import.meta.url);
+import { bin, exitSoon, quoteWord, reserveStdout } from './process.js';
 
 /** `mcp`: the helpers as tools for one agent, which starts this process and speaks on its standard streams. */
 export function registerMcp(program: Command): void {
@@ -24,7 +21,12 @@ export function registerMcp(program: Command): void {
       const stdout = reserveStdout();
       const logger = openStderrLog(config.logLevel);
       const folder = out === undefined ? undefined : resolve(out);
-      if (folder !== undefined) await makeOut(folder);
+      if (folder !== undefined) {
+        await makeFolder(folder).catch((error) => {
+          const reason = writeProblem(error, folder, folder);
+          throw new Error(`--out cannot be written to: ${reason}`, { cause: error });
+        });
+      }
       const readable = files === undefined ? undefined : await readableFolder(resolve(files));
       const [{ openLocalHelpers }, { createLocalTools }, { serveTools }] = await Promise.all([
         import('./open-local.js'),
@@ -51,12 +53,6 @@ export function registerMcp(program: Command): void {
     });
 }
 
-async function makeOut(folder: string): Promise<void> {
-  await makeFolder(folder).catch((error) => {
-    throw new Error(`--out cannot be written to: ${writeProblem(error, folder, folder)}`, { cause: error });
-  });
-}
-
 async function readableFolder(folder: string): Promise<string> {
   const about = await stat(folder).catch(() => undefined);
   if (!about?.isDirectory()) throw new Error(`--files must name a folder that exists, but names ${folder}`);
@@ -65,9 +61,9 @@ async function readableFolder(folder: string): Promise<string> {
 
 /** What a client's settings have to hold, with this checkout's own path. */
 function setup(): string {
-  const server = { command: 'node', args: [join(gatewayFolder(), 'bin.cjs'), 'mcp'] };
+  const server = { command: 'node', args: [bin, 'mcp'] };
   return `
-No key is needed: whoever starts it is its only user. HELPER_PLUGINS names more folders of helpers.
+No key is needed: its only user is the one who starts it. HELPER_PLUGINS names more folders of helpers.
 
 Claude Desktop, Cursor (mcpServers in claude_desktop_config.json, .cursor/mcp.json):
   ${JSON.stringify({ mcpServers: { helpers: server } })}
@@ -76,9 +72,4 @@ VS Code (.vscode/mcp.json):
 Claude Code:
   claude mcp add helpers -- node ${server.args.map(quoteWord).join(' ')}
 `;
-}
-
-/** The sources' folder, where the command lies, and not that of what is built of it. */
-function gatewayFolder(): string {
-  return join(dirname(require.resolve('helper-gateway/package.json')), 'gateway');
 }

@@ -11,10 +11,7 @@ interface LocalOptions extends Pick<RuntimeOptions, 'guardSource' | 'onProblem'>
   allInWorkers?: boolean;
 }
 
-/**
- * Opens the helpers of the configuration's folders in this process, with worker threads and the guarded download, but without
- * a server or a database. Throws what a start throws, with everything closed again.
- */
+/** Opens helpers in this process, without a server or a database. Throws what a start throws, all closed again. */
 export async function openLocalHelpers(
   config: Config,
   logger: Logger,
@@ -34,10 +31,7 @@ export async function openLocalHelpers(
   });
 }
 
-/**
- * Has worker threads run all handlers, those with `runs: 'inline'` too: a deadline ends an endless loop there, and none does on the
- * main thread.
- */
+/** Has worker threads run all handlers, `runs: 'inline'` too: only there a deadline ends an endless loop. */
 function inWorkers(registry: Registry): Registry {
   return new Map([...registry].map(([id, helper]) => [id, inWorker(helper)]));
 }

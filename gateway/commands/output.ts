@@ -29,9 +29,6 @@ export interface JsonOption {
   json?: boolean;
 }
 
-/** Stands before a key on its only appearance. */
-export const shownOnce = 'This is the only time the key is shown:';
-
 /** What a command prints: `data` for programs, the rest for people. */
 export interface Answer {
   /** Printed as `{ok: true, data}` with --json. */
@@ -60,10 +57,7 @@ export async function answer(terminal: Terminal, json: boolean, work: () => Prom
   }
 }
 
-/**
- * Makes wrong usage end with exit code 2, and with an envelope where --json is given. To be called before subcommands are added,
- * which inherit it.
- */
+/** Makes wrong usage end with exit code 2, with an envelope for --json; subcommands that are added later inherit it. */
 export function usageErrors(command: Command, terminal: Terminal): Command {
   return command
     .configureOutput({
@@ -126,11 +120,7 @@ function print(stream: Terminal['stdout'], text: string): void {
 }
 
 /** Prints a document for programs, which must not control a terminal either. */
-export function printJson(
-  stdout: { write(text: string): unknown; readonly isTTY?: boolean },
-  value: unknown,
-  indent?: number,
-): void {
+export function printJson(stdout: Terminal['stdout'], value: unknown, indent?: number): void {
   const json = JSON.stringify(value, undefined, indent);
   print(stdout, stdout.isTTY ? visibleJson(json) : json);
 }

@@ -1,20 +1,24 @@
 import { readFileSync } from 'node:fs';
 import type { Writable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 
-/**
- * Lets a process go on when the reader of its output has closed it, as in `tenants list | head -1`, so that it closes what is open.
- * A closed terminal gives EIO. Any other error of the stream is thrown.
- */
+/** What the command line reads of the package: it lies among the sources, and not in what is built of them. */
+export const commandAssets = new URL(
+  'gateway/commands/assets/',
+  import.meta.resolve('helper-gateway/package.json'),
+);
+
+/** The command's script. */
+export const bin = fileURLToPath(new URL('../../bin.cjs', commandAssets));
+
+/** Lets a process go on when the reader of its output is gone (EPIPE; EIO for a closed terminal), to close parts. */
 export function ignoreClosedPipe(stream: Writable): void {
-  stream.on('error', function onOutputError(error: NodeJS.ErrnoException) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
   });
 }
 
-/**
- * Redirects what is printed to standard error from now on: plugins print while they are imported, and standard output holds the
- * result alone. Gives the real standard output.
- */
+/** Redirects what plugins print to standard error. Gives the real standard output, for the result alone. */
 export function reserveStdout(): { write(data: string | Uint8Array): unknown; isTTY: boolean } {
   const { stdout, stderr } = process;
   const write = stdout.write.bind(stdout);
@@ -34,23 +38,14 @@ export function exitSoon(): void {
   setTimeout(() => process.exit(), 1_000).unref();
 }
 
-/**
- * How a person calls the command line again, for hints. `npx helper-gateway` is right in a checkout and where the package is
- * installed. A tarball that npx runs is copied, and the name that was asked for is noted beside it: the registry's package of our
- * name is not ours.
- */
+/** How a person calls the command line again. A tarball that npx runs is copied, and its name is noted beside it. */
 export function commandName(module = import.meta.url): string {
   const [, copy] = /^(.*\/_npx\/[^/]+\/)node_modules\//.exec(module) ?? [];
-  const requested = copy && requestedPackage(new URL('package.json', copy));
-  return `npx ${requested ?? 'helper-gateway'}`;
-}
-
-function requestedPackage(note: URL): string | undefined {
   try {
-    const { _npx } = JSON.parse(readFileSync(note, 'utf8')) as { _npx?: { packages?: string[] } };
-    return _npx?.packages?.[0];
+    const note = copy && JSON.parse(readFileSync(new URL('package.json', copy), 'utf8'));
+    return `npx ${note?._npx?.packages?.[0] ?? 'helper-gateway'}`;
   } catch {
-    return undefined;
+    return 'npx helper-gateway';
   }
 }
 

@@ -4,7 +4,7 @@ import { asSchema } from '../../schemas/json-schema.js';
 import { parseTime } from '../../schemas/keywords/future.js';
 import { inputError, requireValid } from '../errors.js';
 import type { KeyInputs } from '../keys/inputs.js';
-import { helperAt } from '../plugins/paths.js';
+import { helperAt, helperUrl } from '../plugins/paths.js';
 import { noSignatureProblem, readUnsigned } from '../signing/signed-url.js';
 import { type OpenKeys, parseDuration, parseExpiry, withKeys } from './open.js';
 import { type JsonOption, jsonOption, type Terminal, usageErrors } from './output.js';
@@ -48,20 +48,19 @@ async function serviceAt(path: string, services: readonly string[]): Promise<str
   const service = helperAt(path, services);
   if (service !== undefined) return service;
   // Imported here, so that help need not wait for the search of the nearest path.
-  const { noHelperAt } = await import('../plugins/no-helper-at.js');
+  const { noHelperAt } = await import('../plugins/discover.js');
   throw inputError([{ field: 'url', problem: noHelperAt(path, services) }]);
 }
 
 /** Reads the plugin's declaration in a separate thread. One that cannot be loaded is not refused: no gateway serves it. */
 async function refuseEffects(service: string): Promise<void> {
-  const [{ loadConfig }, { findRoutes }, { inspectPlugins }, { helperUrl }] = await Promise.all([
+  const [{ loadConfig }, { findPlugins }, { inspectPlugins }] = await Promise.all([
     import('../config.js'),
     import('../plugins/discover.js'),
     import('../plugins/inspect-plugins.js'),
-    import('../plugins/paths.js'),
   ]);
   const folders = [...loadConfig(process.env).pluginDirs];
-  const { plugins } = await findRoutes(folders);
+  const { plugins } = await findPlugins(folders);
   const plugin = plugins.find(({ id }) => id === service);
   if (plugin === undefined) return;
   const data = { helperUrl: helperUrl(folders), timeoutMs: importTimeoutMs };
@@ -71,17 +70,14 @@ async function refuseEffects(service: string): Promise<void> {
 }
 
 /** In seconds. */
-const longestWindow = 366 * 86_400;
+const day = 86_400;
 
 function readWindow(text: string): number {
   const seconds = parseDuration(text);
-  if (!seconds || seconds > longestWindow)
+  if (!seconds || seconds > 366 * day)
     throw new InvalidArgumentError('It must be like 15m, 1h, 7d, at most 366d.');
   return seconds;
 }
-
-const usualSeconds = 7 * 86_400;
-const day = 86_400;
 
 interface EndFlags {
   /** As it was typed: a time from now, or an ISO 8601 day or time. */
@@ -92,11 +88,10 @@ interface EndFlags {
 
 /**
  * When a url that is signed at `now` (ms) ends, in whole seconds since 1970: by default after seven days, at the end of that day, so
- * that urls signed on one day are equal for caches. A `window` rounds any end up to its next multiple since 1970. Throws
- * `invalid_input` on `expires_at` for an invalid or past time.
+ * that urls signed on one day are equal for caches. A `window` rounds any end up to its next multiple since 1970.
  */
 function signedEnd({ expires, window }: EndFlags, inputs: Pick<KeyInputs, 'key'>, now: number): number {
-  if (expires === undefined) return roundUp(now / 1000 + usualSeconds, window ?? day);
+  if (expires === undefined) return roundUp(now / 1000 + 7 * day, window ?? day);
   const given = { expires_at: parseExpiry(expires, now) };
   const { expires_at = '' } = requireValid(inputs.key.check(given));
   return roundUp((parseTime(expires_at) as number) / 1000, window ?? 1);

@@ -1,25 +1,13 @@
 import type { Command } from 'commander';
 import type { TenantView } from '../keys/model.js';
 import { tenantName } from '../keys/schemas.js';
-import type { Credentials } from '../site/accounts/first-operator.js';
 import { actorName, allPages, type OpenKeys, withKeys } from './open.js';
-import {
-  answer,
-  formatTable,
-  type JsonOption,
-  jsonOption,
-  processTerminal,
-  type Terminal,
-  usageErrors,
-} from './output.js';
+import type { openOperators } from './open-admin.js';
+import { answer, formatTable, type JsonOption, jsonOption, type Terminal, usageErrors } from './output.js';
 import { commandName } from './process.js';
 
 /** Adds `tenants` and its commands to the program. */
-export function registerTenantCommands(
-  program: Command,
-  open: OpenKeys,
-  terminal: Terminal = processTerminal,
-): void {
+export function registerTenantCommands(program: Command, open: OpenKeys, terminal: Terminal): void {
   const tenants = program
     .command('tenants')
     .description('Create and list tenants, the owners of keys, and show what signs their webhooks.');
@@ -33,10 +21,8 @@ export function registerTenantCommands(
     .action((name: string, options: JsonOption) =>
       withKeys(open, terminal, options, async (admin, actor) => {
         const tenant = await admin.createTenant(name, actor);
-        return {
-          data: { tenant },
-          result: `Created the tenant ${name}. Next, a key for it: ${commandName()} keys issue ${name}`,
-        };
+        const next = `Next, a key for it: ${commandName()} keys issue ${name}`;
+        return { data: { tenant }, result: `Created the tenant ${name}. ${next}` };
       }),
     );
 
@@ -46,17 +32,10 @@ export function registerTenantCommands(
     .option(...jsonOption)
     .action((options: JsonOption) =>
       withKeys(open, terminal, options, async (admin) => {
-        const all = await allPages(async (after) => {
-          const { tenants: items, next } = await admin.listTenants({ after, limit: 1000 });
-          return { items, next };
-        });
-        if (all.length === 0) {
-          return {
-            data: { tenants: all },
-            notes: [`There is no tenant yet. Create one: ${commandName()} tenants create NAME`],
-          };
-        }
-        return { data: { tenants: all }, result: tableOf(all) };
+        const all = await allPages('tenants', (page) => admin.listTenants(page));
+        if (all.length > 0) return { data: { tenants: all }, result: tableOf(all) };
+        const hint = `There is no tenant yet. Create one: ${commandName()} tenants create NAME`;
+        return { data: { tenants: all }, notes: [hint] };
       }),
     );
 
@@ -66,11 +45,10 @@ export function registerTenantCommands(
     .argument('<name>', 'from tenants list')
     .option('--rotate', 'make another; for 24 hours webhooks are signed with the one before as well')
     .option(...jsonOption)
-    .action((name: string, { json, rotate }: JsonOption & { rotate?: boolean }) =>
-      withKeys(open, terminal, { json: json === true, signs: true }, async (admin, actor) => {
-        const secret = rotate
-          ? await admin.rotateWebhookSecret(name, actor)
-          : await admin.webhookSecret(name, actor);
+    .action((name: string, { rotate, ...options }: JsonOption & { rotate?: boolean }) =>
+      withKeys(open, terminal, { ...options, signs: true }, async (admin, actor) => {
+        const read = rotate ? admin.rotateWebhookSecret : admin.webhookSecret;
+        const secret = await read(name, actor);
         const { webhook_secret, previous_until } = secret;
         const grace = previous_until
           ? ` The one before signs as well until ${previous_until}.`
@@ -92,15 +70,10 @@ function tableOf(tenants: TenantView[]): string {
   return formatTable(['NAME', 'CREATED', 'RATE', 'MONTHLY QUOTA', 'WEIGHT'], rows);
 }
 
-export interface OpenedOperators {
-  reset(email: string | undefined, actor: string): Promise<Credentials>;
-  close(): Promise<void>;
-}
-
-/** `operator reset`: lets anybody who can reach the database sign in to the key-management site again. */
+/** `operator reset`: lets everybody who can reach the database sign in to the key-management site again. */
 export function registerOperatorCommands(
   program: Command,
-  open: () => Promise<OpenedOperators>,
+  open: typeof openOperators,
   terminal: Terminal,
 ): void {
   const operator = usageErrors(program.command('operator'), terminal);
@@ -117,11 +90,8 @@ export function registerOperatorCommands(
         const operators = await open();
         try {
           const credentials = await operators.reset(email, actorName());
-          return {
-            data: { ...credentials },
-            notes: [`${credentials.email} now signs in with this password. It is shown this once:`],
-            result: credentials.password,
-          };
+          const notes = [`${credentials.email} now signs in with this password. It is shown this once:`];
+          return { data: { ...credentials }, notes, result: credentials.password };
         } finally {
           await operators.close();
         }

@@ -5,15 +5,8 @@ import type { Logger } from 'pino';
 import type { Access, NoTables } from './database.js';
 import type { Prune } from './prune-daily.js';
 
-/** The last batch that each gateway process has written: what makes writing a batch twice harmless. */
-type WriterTables = {
-  usage_writers: {
-    id: string;
-    batch: number;
-    /** Epoch milliseconds. */
-    at: number;
-  };
-};
+/** The last batch that each gateway process has written, `at` in epoch milliseconds: it makes writing a batch twice harmless. */
+type WriterTables = { usage_writers: { id: string; batch: number; at: number } };
 
 /** A process that tries one batch again for longer than this may count it twice. */
 const keepMs = 30 * 86_400_000;
@@ -27,10 +20,7 @@ export interface PendingWrite {
 }
 
 export interface BatchSource {
-  /**
-   * Hands over what has gathered since it was last called, in pieces of at most `rowsPerTransaction` rows. It is not called again
-   * before they are written. No piece may hold the event loop for long.
-   */
+  /** What was gathered since the last call, in pieces of at most `rowsPerTransaction` rows, quick to make each. */
   drain(): AsyncIterator<PendingWrite> | Iterator<PendingWrite>;
 }
 
@@ -46,11 +36,8 @@ export interface BatchWriterOptions {
 }
 
 /**
- * Writes the counts of all its sources behind the requests. A transaction, the batch, holds a piece of each source, so that much
- * to write needs many short ones, and little needs one.
- *
- * A connection lost during COMMIT leaves open whether the batch is in. So each process has a row with the number of
- * its last batch, written in the same transaction: a batch that is tried again and is not newer is already there.
+ * Writes the counts of all its sources behind the requests: a transaction, the batch, holds a piece of each. A connection lost during
+ * COMMIT leaves open whether the batch is in, so the transaction notes its number: one that is not newer is not written again.
  */
 export function createBatchWriter(options: BatchWriterOptions) {
   const { access, logger, closeMs = 4000 } = options;
@@ -75,31 +62,23 @@ export function createBatchWriter(options: BatchWriterOptions) {
     return rows.length > 0;
   }
 
-  async function writeBatch(): Promise<void> {
-    const written = await access.change(async (trx) => {
-      if (!(await isNew(trx))) return false;
-      for (const part of batch) await part.write(trx);
-      return true;
-    });
-    const parts = batch;
-    batch = [];
-    for (const part of parts) part.committed?.(written);
-  }
-
-  async function nextBatch(): Promise<PendingWrite[]> {
-    const pieces = await Promise.all(drained.map((source) => source.next()));
-    return pieces.flatMap(({ done, value }) => (done ? [] : [value]));
-  }
-
-  /** Goes on with the batch that failed, where there is one. */
+  /** Starts with the batch that failed, where there is one. */
   async function writeDrained(): Promise<void> {
     for (;;) {
       if (batch.length === 0) {
-        batch = await nextBatch();
+        const pieces = await Promise.all(drained.map((source) => source.next()));
+        batch = pieces.flatMap(({ done, value }) => (done ? [] : [value]));
         if (batch.length === 0) return;
         number += 1;
       }
-      await writeBatch();
+      const parts = batch;
+      const written = await access.change(async (trx) => {
+        if (!(await isNew(trx))) return false;
+        for (const part of parts) await part.write(trx);
+        return true;
+      });
+      batch = [];
+      for (const part of parts) part.committed?.(written);
     }
   }
 
@@ -158,18 +137,11 @@ export function createFlusher<T>(write: () => Promise<T>, everyMs: number) {
 }
 
 export const pruneWriters: Prune = async (trx, now, most) => {
-  const { numDeletedRows } = await trx
-    .withTables<WriterTables>()
-    .deleteFrom('usage_writers')
-    .where('id', 'in', (eb) =>
-      eb
-        .selectFrom('usage_writers')
-        .select('id')
-        .where('at', '<', now - keepMs)
-        .limit(most),
-    )
-    .executeTakeFirstOrThrow();
-  return Number(numDeletedRows);
+  const { numAffectedRows = 0n } = await sql`
+    delete from usage_writers where id in
+      (select id from usage_writers where at < ${now - keepMs} limit ${most})
+  `.execute(trx);
+  return Number(numAffectedRows);
 };
 
 export async function createWriterTable(db: Kysely<unknown>): Promise<void> {

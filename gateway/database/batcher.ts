@@ -5,9 +5,8 @@ interface Waiting<T, R> {
 }
 
 /**
- * Runs together what is asked for while the last batch was under way: each commit waits for a disk. `run` gets one item at first, adds as
- * many as it wants of those that wait, and gives a result for each. Where a batch fails, each item is run alone, so that one spoils nothing
- * for the others, but where `failsAll` says that each would fail likewise.
+ * Runs together what arrives while the last batch is under way: each commit waits for a disk. `run` gets one item, adds as many of the
+ * waiting ones as it wants, and returns a result for each. If a batch fails, its items run alone, unless `failsAll` says each would fail.
  */
 export function createBatcher<T, R>(
   run: (items: readonly T[], addNext: () => T | undefined) => Promise<readonly R[]>,
@@ -37,7 +36,7 @@ export function createBatcher<T, R>(
 
   async function runAll(): Promise<void> {
     running = true;
-    // What is asked for in the same moment goes together.
+    // Items of the same moment go together.
     await Promise.resolve();
     for (let first = waiting.shift(); first; first = waiting.shift()) await runBatch(first, true);
     running = false;

@@ -4,36 +4,24 @@ import { createBatcher } from './batcher.js';
 import { database, isConflict, withStore } from './store-error.js';
 
 /** The one database of a gateway: keys, usage, quotas, the site's accounts. */
-export interface Database {
-  readonly kind: DatabaseKind;
-  /** A module's access to its own tables. */
-  access<Tables extends TableSet = NoTables>(): Access<Tables>;
-  /** The way around `access`, without its retries: for better-auth alone, which brings its own statements. */
-  readonly handle: Kysely<unknown>;
-  close(): Promise<void>;
-}
-
-/** Every part's tables by name, in the order in which they came. */
-type Migrations = (kind: DatabaseKind) => Record<string, Migration>;
+export type Database = ReturnType<typeof createDatabase>;
 
 export interface OpenOptions {
-  migrations: Migrations;
+  /** Every part's tables by name, in the order in which they came. */
+  migrations: (kind: DatabaseKind) => Record<string, Migration>;
   /** Whether to make a database where there is none; by default that is an error, `not_found`. */
   create?: boolean;
-  /**
-   * Whether SQLite works on a thread of its own: for a process that serves. A command does without, since a thread costs it more
-   * than its few statements.
-   */
+  /** Whether SQLite has a thread of its own, as in a process that serves: for the few statements of a command it costs too much. */
   ownThread?: boolean;
   /** Gets the reason when an idle connection is lost; it is replaced by itself. */
   onConnectionLost?: (error: Error) => void;
 }
 
-export function createDatabase(handle: Kysely<unknown>, kind: DatabaseKind): Database {
+export function createDatabase(handle: Kysely<unknown>, kind: DatabaseKind) {
   return {
     kind,
+    /** A module's access to its own tables. */
     access: createAccess(handle.withTables<NoTables>(), kind),
-    handle,
     close: () => handle.destroy(),
   };
 }
@@ -46,10 +34,7 @@ type TableSet = Record<string, object>;
 /** For what works on others' tables alone: these name their own by `trx.withTables`. */
 export type NoTables = Record<never, object>;
 
-/**
- * A module's access to its tables. Where another process holds a lock the work is run again, from its start, without blocking the
- * event loop; where the database does not answer, both reject with a `StoreError`, whose cause says why.
- */
+/** Access to a module's tables: retries work that meets another's lock, and rejects with a `StoreError`. */
 export interface Access<Tables extends TableSet> {
   readonly kind: DatabaseKind;
   /** Runs one statement, or several that need no common moment. */
@@ -59,17 +44,13 @@ export interface Access<Tables extends TableSet> {
 }
 
 /** Access through a handle, which each module gets with its own tables. */
-export function createAccess(
-  db: Kysely<NoTables>,
-  kind: DatabaseKind,
-): <Tables extends TableSet>() => Access<Tables> {
+export function createAccess(db: Kysely<NoTables>, kind: DatabaseKind) {
   const commit =
     kind === 'sqlite'
       ? commitTogether(db)
-      : (work: (trx: Transaction<NoTables>) => Promise<unknown>) =>
-          retryConflicts(() => db.transaction().execute(work));
+      : (work: Change) => retryConflicts(() => db.transaction().execute(work));
 
-  return <Tables extends TableSet>(): Access<Tables> => {
+  return <Tables extends TableSet = NoTables>(): Access<Tables> => {
     const own = db.withTables<Tables>();
     return {
       kind,
@@ -83,20 +64,20 @@ export function createAccess(
 /** No change is added to a transaction that has lasted as long: other processes wait for it. In milliseconds. */
 const longTransactionMs = 10;
 
-/** Group commit for SQLite, which has one transaction at a time, of which each waits for the disk when it commits. */
-function commitTogether<Tables>(db: Kysely<Tables>) {
-  type Change = (trx: Transaction<Tables>) => Promise<unknown>;
+type Change = (trx: Transaction<NoTables>) => Promise<unknown>;
+
+/** Group commit for SQLite, which has one transaction at a time, and each waits for the disk when it commits. */
+function commitTogether(db: Kysely<NoTables>) {
   return createBatcher<Change, unknown>(
     (changes, addNext) =>
       retryConflicts(() =>
         db.transaction().execute(async (trx) => {
           const began = performance.now();
           const results: unknown[] = [];
-          for (const change of [...changes]) results.push(await change(trx));
-          while (performance.now() - began <= longTransactionMs) {
-            const next = addNext();
-            if (!next) break;
-            results.push(await next(trx));
+          // A try after a conflict has those again that were added before; `addNext` makes `changes` longer.
+          for (let done = 0; done < changes.length; done += 1) {
+            results.push(await (changes[done] as Change)(trx));
+            if (done + 1 === changes.length && performance.now() - began <= longTransactionMs) addNext();
           }
           return results;
         }),
@@ -108,13 +89,10 @@ function commitTogether<Tables>(db: Kysely<Tables>) {
 /** How long to go on after conflicts. SQLite has one writer at a time; PostgreSQL waits by itself before it reports one. */
 const retryForMs = 10_000;
 
-/** The last of those who wait for another try, in this process. */
+/** The last retry that waits, in this process. */
 let lastRetry: Promise<unknown> = Promise.resolve();
 
-/**
- * Runs `work` again, from its start, while it meets another's lock, for 10 s at most; what it throws then, or
- * otherwise, is thrown on. The waits are short and not the same, so that two who met do not meet again.
- */
+/** Runs `work` again, from its start, while it meets another's lock, for 10 s at most; throws any other error, and the last one. */
 export async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + retryForMs;
   for (;;) {
@@ -128,15 +106,12 @@ export async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/**
- * One after the other: each try at SQLite blocks this process for a moment, and many in a row would leave it no time for anything
- * else. Past its deadline none waits.
- */
+/** One after the other, at random: each try at SQLite blocks this process, and two that met must not meet again. */
 function waitForRetry(deadline: number): Promise<unknown> {
   lastRetry = lastRetry.then(async () => {
     if (performance.now() > deadline) return;
     await sleep(2 + Math.random() * 20);
-    // Behind what has arrived meanwhile: timers alone are run before it for as long as any is due.
+    // Behind what has arrived meanwhile: due timers alone would run before it.
     await setImmediate();
   });
   return lastRetry;
@@ -144,14 +119,6 @@ function waitForRetry(deadline: number): Promise<unknown> {
 
 /** The table that says which migrations have been run: a database that has it is a gateway's. */
 export const migrationTable = 'gateway_migration';
-
-/** What a failed migration ends the start with. */
-class MigrationError extends Error {
-  constructor(cause: unknown) {
-    super('The database could not be brought to this version.', { cause });
-    this.name = 'MigrationError';
-  }
-}
 
 /** Brings the tables up to date; does nothing where they are. `schema` is the one that PostgreSQL creates tables in. */
 export async function migrate(
@@ -167,13 +134,10 @@ export async function migrate(
     ...(schema !== undefined && { migrationTableSchema: schema }),
   });
   const { error } = await migrator.migrateToLatest();
-  if (error) throw new MigrationError(newerVersion(error) ?? error);
-}
-
-/** What the migrator finds corrupt is as a rule a program that was put back after its database had been brought on. */
-function newerVersion(error: unknown): Error | undefined {
+  if (!error) return;
+  // What the migrator finds corrupt is as a rule an older program on a database that a newer one has changed.
   const [, name] = /previously executed migration (\S+) is missing/.exec(String(error)) ?? [];
-  if (name === undefined) return undefined;
-  const message = `a newer version has changed its tables (${name}); run that version, or restore a back-up from before`;
-  return new Error(message);
+  const newer = `a newer version has changed its tables (${name}); run that version, or restore a back-up from before`;
+  const cause = name === undefined ? error : new Error(newer);
+  throw new Error('The database could not be brought to this version.', { cause });
 }

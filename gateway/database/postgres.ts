@@ -1,4 +1,4 @@
-import { type DatabaseIntrospector, Kysely, PostgresDialect, PostgresIntrospector, sql } from 'kysely';
+import { Kysely, PostgresDialect, PostgresIntrospector, sql } from 'kysely';
 import pg from 'pg';
 import { GatewayError } from '../errors.js';
 import { createDatabase, type Database, migrate, migrationTable, type OpenOptions } from './database.js';
@@ -9,21 +9,22 @@ const int8 = 20;
 const connections = 5;
 const statementTimeoutMs = 5_000;
 
-/**
- * Connects to PostgreSQL (`postgres://user:password@host:port/database`) and brings the tables up to date in the first
- * schema of the search path; where there are none of a gateway, `create` makes them. No wait is without an end: 3 s for a
- * connection, 5 s for a statement.
- */
+/** The ends of all waits on a pool of connections. */
+export const poolLimits = {
+  connectionTimeoutMillis: 3_000,
+  statement_timeout: statementTimeoutMs,
+  idle_in_transaction_session_timeout: 10_000,
+  // For a server that has vanished without a word; a second later than its own limit.
+  query_timeout: statementTimeoutMs + 1_000,
+  keepAlive: true,
+};
+
+/** Connects to `postgres://…` and brings the tables up to date in the first schema of the search path. */
 export async function openPostgres(url: string, options: OpenOptions): Promise<Database> {
   const pool = new pg.Pool({
     connectionString: url,
     max: connections,
-    connectionTimeoutMillis: 3_000,
-    statement_timeout: statementTimeoutMs,
-    idle_in_transaction_session_timeout: 10_000,
-    // For a server that has vanished without a word; a second later than its own limit.
-    query_timeout: statementTimeoutMs + 1_000,
-    keepAlive: true,
+    ...poolLimits,
     application_name: 'helper-gateway',
     types: { getTypeParser: integersAsNumbers },
   });
@@ -33,8 +34,11 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
   pool.on('connect', (client) => client.on('error', () => {}));
   const db = new Kysely<unknown>({ dialect: new OwnSchemaDialect({ pool }) });
   try {
-    const schema = await targetSchema(db);
-    if (!options.create && !(await isGateways(db, schema))) throw noDatabase(new URL(url), schema);
+    const { rows } = await sql<{ schema: string | null }>`select current_schema() as schema`.execute(db);
+    // Named, because the migrator otherwise uses a table of another schema.
+    const schema = rows[0]?.schema;
+    if (!schema) throw new Error('The search_path of this PostgreSQL user names no schema.');
+    if (!options.create && !(await isGateways(db))) throw noDatabase(new URL(url), schema);
     await migrate(db, options.migrations('postgres'), schema);
   } catch (error) {
     await db.destroy();
@@ -44,17 +48,9 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
   return createDatabase(db, 'postgres');
 }
 
-/** Named, because the migrator otherwise uses a table of another schema. */
-async function targetSchema(db: Kysely<unknown>): Promise<string> {
-  const { rows } = await sql<{ schema: string | null }>`select current_schema() as schema`.execute(db);
-  const schema = rows[0]?.schema;
-  if (typeof schema !== 'string') throw new Error('The search_path of this PostgreSQL user names no schema.');
-  return schema;
-}
-
-async function isGateways(db: Kysely<unknown>, schema: string): Promise<boolean> {
+async function isGateways(db: Kysely<unknown>): Promise<boolean> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true });
-  return tables.some((table) => table.schema === schema && table.name === migrationTable);
+  return tables.some(({ name }) => name === migrationTable);
 }
 
 function noDatabase({ host, pathname }: URL, schema: string): GatewayError {
@@ -68,29 +64,16 @@ function integersAsNumbers(oid: number, format?: 'text' | 'binary') {
   return oid === int8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format);
 }
 
-/**
- * Kysely's PostgreSQL dialect, whose introspection sees the schema that tables are made in and no other. Kysely's own asks about
- * every table of the database, which takes long where there are many, and fails where another program drops one meanwhile.
- */
-export class OwnSchemaDialect extends PostgresDialect {
-  override createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
-    return new OwnSchemaIntrospector(db);
-  }
-}
-
-/** Names of tables alone: the migrator asks for no more. */
-class OwnSchemaIntrospector extends PostgresIntrospector {
-  readonly #db: Kysely<unknown>;
-
-  constructor(db: Kysely<unknown>) {
-    super(db);
-    this.#db = db;
-  }
-
-  override async getTables() {
-    const { rows } = await sql<{ schema: string; name: string }>`
-      select schemaname as schema, tablename as name from pg_catalog.pg_tables where schemaname = current_schema()
-    `.execute(this.#db);
-    return rows.map((row) => ({ ...row, isView: false, columns: [] }));
+/** Kysely's dialect asks about every table of the database: slow for many, and it fails where one is being dropped. */
+class OwnSchemaDialect extends PostgresDialect {
+  override createIntrospector(db: Kysely<unknown>) {
+    // Names of tables alone: the migrator asks for no more.
+    const getTables = async () => {
+      const { rows } = await sql<{ schema: string; name: string }>`
+        select schemaname as schema, tablename as name from pg_catalog.pg_tables where schemaname = current_schema()
+      `.execute(db);
+      return rows.map((row) => ({ ...row, isView: false, columns: [] }));
+    };
+    return Object.assign(new PostgresIntrospector(db), { getTables });
   }
 }

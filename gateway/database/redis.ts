@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 
-export interface RedisOptions {
+interface RedisOptions {
   /** `redis://` or `rediss://`. */
   url: string;
   commandTimeoutMs: number;
@@ -10,22 +10,10 @@ export interface RedisOptions {
   name?: string;
 }
 
-/** A client that connects for as long as it is not closed: no command waits for a connection, and none is sent twice. */
-export interface RedisConnection {
-  client: Redis;
-  /** Resolves at the first connection, or without one. */
-  connected: Promise<void>;
-  /** Why the connection was lost last, in the driver's words. */
-  reason(): string | undefined;
-}
+export type RedisConnection = ReturnType<typeof connectRedis>;
 
-/** The one place that connects to Redis. It uses ioredis, which BullMQ and the limiter library both accept. */
-export function connectRedis({
-  url,
-  commandTimeoutMs,
-  firstConnectionMs,
-  name,
-}: RedisOptions): RedisConnection {
+/** Connects by ioredis until it is closed: no command waits for a connection, and none is sent twice. */
+export function connectRedis({ url, commandTimeoutMs, firstConnectionMs, name }: RedisOptions) {
   const client = new Redis(url, {
     commandTimeout: commandTimeoutMs,
     connectTimeout: 2_000,
@@ -42,6 +30,7 @@ export function connectRedis({
   client.on('error', (error: NodeJS.ErrnoException) => {
     reason = redisReason(error);
   });
+  /** Resolves at the first connection, or without one. */
   const connected = new Promise<void>((resolve) => {
     const timer = setTimeout(resolve, firstConnectionMs);
     for (const event of ['ready', 'error']) {
@@ -51,6 +40,7 @@ export function connectRedis({
       });
     }
   });
+  /** `reason`: why the connection was lost last, in the driver's words. */
   return { client, connected, reason: () => reason };
 }
 

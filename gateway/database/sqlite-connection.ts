@@ -1,7 +1,7 @@
 import type { QueryResult } from 'kysely';
 import Libsql from 'libsql';
 
-export interface SqliteQuery {
+interface SqliteQuery {
   sql: string;
   parameters: readonly unknown[];
   /** Whether it only reads, and so needs no writer's lock. */
@@ -24,24 +24,23 @@ export const beginWriting = 'begin immediate';
 /** `begin` alone takes no lock; its first read does. */
 const beginReading = 'begin; select 1 from sqlite_schema limit 1';
 
-/** SQLite's own waiting blocks its thread, so it is short, and its user waits on without blocking. */
+/** SQLite's own waiting blocks its thread, so it is short, and its user goes on waiting without blocking. */
 const busyTimeoutMs = 20;
 const settings = [
   'pragma journal_mode = persist',
-  // What a large transaction has left of it.
+  // What a large transaction leaves of the journal.
   'pragma journal_size_limit = 1048576',
+  // A commit is durable before it is acknowledged.
   'pragma synchronous = full',
   'pragma foreign_keys = on',
 ].join('; ');
 
 /**
- * Opens a file on this thread, which each statement and each wait for the disk then holds. Locks are acquired as several processes
- * need them: through `exec`, before any prepared statement. A prepared statement that fails with SQLITE_BUSY stays in progress
- * in libsql 0.5.29 until it is garbage-collected (tursodatabase/libsql-js#238): until then every commit of the connection
- * fails, and its next read keeps the database locked for the writers of all other processes.
+ * Opens a file on this thread. Locks are acquired through `exec`, before any prepared statement: one that fails with SQLITE_BUSY stays
+ * in progress in libsql 0.5.29 until it is garbage-collected (tursodatabase/libsql-js#238). Until then every commit of the connection
+ * fails, and its next read keeps the database locked for all other writers.
  *
- * With a rollback journal and not WAL: in the SQLite that libsql brings (3.45), WAL with two writing processes can corrupt
- * the file. `synchronous=full` makes a commit durable before it is acknowledged.
+ * With a rollback journal: WAL with two writing processes can corrupt the file in the SQLite that libsql brings (3.45).
  */
 export function openConnection(file: string): SqliteConnection {
   const opened = openFile(file);

@@ -17,12 +17,9 @@ import { GatewayError } from '../errors.js';
 import { makeFolder } from '../file-system.js';
 import { createDatabase, type Database, migrate, type OpenOptions, retryConflicts } from './database.js';
 import { beginWriting, openConnection, type SqliteConnection } from './sqlite-connection.js';
-import { reasonOf } from './store-error.js';
+import { codeOf, reasonOf } from './store-error.js';
 
-/**
- * Opens `gateway.db` in `dataDir` and brings the tables up to date. Where they are missing, `create` makes both, for the owner's
- * eyes only. Several processes may have it open at once.
- */
+/** Opens `gateway.db` and brings its tables up to date; `create` makes a missing one, readable by its owner alone. */
 export async function openSqlite(
   dataDir: string,
   { migrations, create = false, ownThread = false, onConnectionLost }: OpenOptions,
@@ -30,7 +27,9 @@ export async function openSqlite(
   const file = join(dataDir, 'gateway.db');
   let connection: SqliteConnection | undefined;
   try {
-    if (!create && !hasContent(file)) throw noDatabase(resolve(file));
+    // An empty file is no database yet; a folder that may not be looked into throws.
+    const hasContent = (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
+    if (!create && !hasContent) throw noDatabase(resolve(file));
     await makeFolder(dataDir, { mode: 0o700 });
     createFile(file);
     // SQLite's own words for this are a number.
@@ -48,11 +47,6 @@ export async function openSqlite(
   }
 }
 
-/** Whether there is a database; an empty file is none yet. Throws where it may not look: another user's folder is not an empty one. */
-function hasContent(file: string): boolean {
-  return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0;
-}
-
 /** Made in silence, a database in the wrong folder would look like one from which everything has gone. */
 function noDatabase(file: string): GatewayError {
   return new GatewayError('not_found', {
@@ -60,15 +54,12 @@ function noDatabase(file: string): GatewayError {
   });
 }
 
-/**
- * Makes the file where it is missing, so that SQLite does not make it readable for all. One that is there is not opened: closing
- * it would drop the locks that this process holds on it through another connection (a rule of POSIX).
- */
+/** Not by SQLite, which makes it readable for all. To open and close an existing one would drop its locks (POSIX). */
 function createFile(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   }
 }
 
@@ -99,7 +90,7 @@ export function sqliteDialect(connection: SqliteConnection): Dialect {
   };
 }
 
-/** Lends the one connection to one user after the other, in the order in which they came. */
+/** Lends the one connection to one user after the other, in order. */
 function createDriver(connection: SqliteConnection): Driver {
   /** Resolves when the last of those who wait has given it back. */
   let free = Promise.resolve();
@@ -109,7 +100,7 @@ function createDriver(connection: SqliteConnection): Driver {
       const reads = SelectQueryNode.is(query);
       return connection.query({ sql, parameters, reads }) as Promise<QueryResult<R>>;
     },
-    // A stream would hold the connection for as long as its reader takes.
+    // A stream would hold the connection for as long as its reader needs.
     streamQuery() {
       throw new Error('SQLite is read whole.');
     },
@@ -126,9 +117,7 @@ function createDriver(connection: SqliteConnection): Driver {
       giveBack = done;
       return lent;
     },
-    async releaseConnection() {
-      giveBack();
-    },
+    releaseConnection: async () => giveBack(),
     beginTransaction: () => connection.exec(beginWriting),
     commitTransaction: () => connection.exec('commit'),
     rollbackTransaction: () => connection.rollback(),
@@ -137,12 +126,10 @@ function createDriver(connection: SqliteConnection): Driver {
 }
 
 /**
- * Opens a SQLite file on a thread of its own. SQLite works where it is called: on the main thread each statement, each wait for
- * the disk and for another's lock would hold up every call, for as long as a busy disk takes.
- *
- * A thread that fails, as it does where its memory runs out, fails what was asked of it, and the next request starts another;
- * but no transaction is gone on with on a thread that does not know its beginning. `onLost` gets the reason.
+ * Opens a SQLite file on a thread of its own: on the main thread each statement, and each wait for the disk or a lock, would hold up
+ * every call. A thread that fails fails the pending requests, and the next one starts another; no transaction continues on that.
  */
+
 export function connectThread(file: string, onLost: (error: Error) => void = () => {}): SqliteConnection {
   let worker = startSqliteWorker(file, onLost);
   let inTransaction = false;
@@ -186,15 +173,10 @@ export type WorkerResponse =
   | { id: number; result: unknown }
   | { id: number; error: Error; code: string | undefined };
 
-interface PendingRequest {
-  resolve: (result: unknown) => void;
-  reject: (error: unknown) => void;
-}
-
 /** Starts `sqlite-thread`; `onFailed` gets the reason of an end that was not asked for. */
 function startSqliteWorker(file: string, onFailed: (error: Error) => void) {
   const worker = new Worker(new URL('./sqlite-thread.js', import.meta.url), { workerData: file });
-  const pending = new Map<number, PendingRequest>();
+  const pending = new Map<number, { resolve: (result: unknown) => void; reject: (error: unknown) => void }>();
   let requests = 0;
   let ended = false;
   let reason: Error | undefined;
@@ -208,7 +190,7 @@ function startSqliteWorker(file: string, onFailed: (error: Error) => void) {
     const { error, code } = response;
     request?.reject(code === undefined ? error : Object.assign(error, { code }));
   });
-  // Without a listener it would end the process, and everybody's calls with it.
+  // Without a listener it would end the process, and every call with it.
   worker.once('error', (error: Error) => {
     reason = error;
     onFailed(error);

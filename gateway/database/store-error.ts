@@ -23,10 +23,7 @@ export class StoreError extends GatewayError {
 
 const bugs = [TypeError, RangeError, ReferenceError, SyntaxError];
 
-/**
- * Classes what was thrown while a store was used. A bug of ours (a broken constraint, a value of the wrong type) stays what it is;
- * everything else means that the store cannot answer now, be it a refused connection, a full disk or a server that is starting up.
- */
+/** A bug of ours (a broken constraint, a wrong type) stays what it is; all else means a store away or full. */
 export function toStoreError(store: StoreName, error: unknown): unknown {
   if (error instanceof GatewayError || bugs.some((bug) => error instanceof bug)) return error;
   const code = codeOf(error);

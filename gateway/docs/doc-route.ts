@@ -2,27 +2,22 @@ import { createHash } from 'node:crypto';
 import { cachedForever, readAsset, sendAsset } from '../http/assets.js';
 import type { CallContext, CallMiddleware } from '../pipeline/stage.js';
 
-/** A path of the API's port that is no helper's: a page, a document or what belongs to one. */
+/** A path of the API's port that is no helper's, for GET: a page, a document or what belongs to one. */
 export interface DocRoute {
   /** The whole path, without parameters. */
   path: string;
-  methods: readonly ('GET' | 'POST')[];
   /** Answers by Koa's `ctx`; what it throws becomes the envelope of an error. */
   handle: CallMiddleware;
 }
 
-/** The files that pages refer to. */
-export interface Assets {
-  /** The path of one of them. */
-  path(name: string): string;
-  routes: DocRoute[];
-}
+/** The files that pages refer to: the path of each by its name, and their routes. */
+export type Assets = ReturnType<typeof loadAssets>;
 
 /**
  * Reads files to be served by these names. One version is part of all their paths, so that a script finds the modules that it imports
  * beside itself, each in the version that it was written for.
  */
-export function loadAssets(files: readonly (readonly [name: string, file: URL])[]): Assets {
+export function loadAssets(files: readonly (readonly [name: string, file: URL])[]) {
   const assets = files.map(([name, file]) => ({ name, asset: readAsset(file) }));
   const version = createHash('sha256')
     .update(assets.map(({ name, asset }) => `${name} ${asset.version}`).join())
@@ -31,11 +26,12 @@ export function loadAssets(files: readonly (readonly [name: string, file: URL])[
   const path = (name: string) => `/docs/assets/${version}/${name}`;
   return {
     path,
-    routes: assets.map(({ name, asset }) => ({
-      path: path(name),
-      methods: ['GET'],
-      handle: (ctx) => sendAsset(ctx, asset, cachedForever),
-    })),
+    routes: assets.map(
+      ({ name, asset }): DocRoute => ({
+        path: path(name),
+        handle: (ctx) => sendAsset(ctx, asset, cachedForever),
+      }),
+    ),
   };
 }
 
@@ -61,14 +57,4 @@ export function protect(ctx: Pick<CallContext, 'set'>): void {
     'cross-origin-resource-policy': 'same-origin',
     'permissions-policy': 'camera=(), geolocation=(), microphone=()',
   });
-}
-
-/** Caches what is made of the helpers, because no key limits its requests. It holds `most` names at most. */
-export function cacheDocs<T>(most: number) {
-  const cached = new Map<string, T>();
-  return function getOrMake(name: string, make: () => T): T {
-    const found = cached.get(name) ?? make();
-    if (cached.size < most) cached.set(name, found);
-    return found;
-  };
 }

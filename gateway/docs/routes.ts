@@ -1,38 +1,31 @@
 import type { Config } from '../config.js';
 import { type Asset, makeAsset, sendAsset } from '../http/assets.js';
-import type { PluginProblem } from '../plugins/discover.js';
 import { version } from '../plugins/paths.js';
 import type { Registry } from '../plugins/registry.js';
-import { cacheDocs, type DocRoute, loadAssets, protect } from './doc-route.js';
+import { type DocRoute, loadAssets, protect } from './doc-route.js';
 import { openApiDocument } from './openapi/document.js';
-import { createPlayground } from './playground/routes.js';
+import { createPlayground, type PlaygroundOptions } from './playground/routes.js';
 
 /** Where the document is served. */
 const openApiPath = '/openapi.json';
 
 /** `GET /openapi.json`: written on first request. */
 function openApiRoute(registry: Registry): DocRoute {
-  const cached = cacheDocs<Asset>(1);
-  const write = () => {
-    const text = JSON.stringify(openApiDocument(registry, { version }));
-    return makeAsset(Buffer.from(text), 'application/json; charset=utf-8');
-  };
+  let asset: Asset | undefined;
   return {
     path: openApiPath,
-    methods: ['GET'],
-    handle: (ctx) => sendAsset(ctx, cached('', write), 'no-cache'),
+    handle(ctx) {
+      const text = () => JSON.stringify(openApiDocument(registry, { version }));
+      asset ??= makeAsset(Buffer.from(text()), 'application/json; charset=utf-8');
+      return sendAsset(ctx, asset, 'no-cache');
+    },
   };
 }
 
 // Both folders are read at run time; the build copies swagger-ui's files from its package.
-const ownFolder = new URL(
-  'gateway/docs/reference/assets/',
-  import.meta.resolve('helper-gateway/package.json'),
-);
-const swaggerFolder = new URL(
-  'dist/assets/swagger-ui-dist/',
-  import.meta.resolve('helper-gateway/package.json'),
-);
+const root = import.meta.resolve('helper-gateway/package.json');
+const ownFolder = new URL('gateway/docs/reference/assets/', root);
+const swaggerFolder = new URL('dist/assets/swagger-ui-dist/', root);
 
 /** `GET /docs`, where people read and try the document in swagger-ui, and the files of that page. */
 function referenceRoutes(): DocRoute[] {
@@ -47,7 +40,6 @@ function referenceRoutes(): DocRoute[] {
   return [
     {
       path: '/docs',
-      methods: ['GET'],
       handle(ctx) {
         protect(ctx);
         return sendAsset(ctx, page, 'no-cache');
@@ -81,25 +73,8 @@ function referencePage(path: (name: string) => string): string {
 `;
 }
 
-interface DocOptions {
-  registry: Registry;
-  config: Config;
-  /** The key-management site's address for a visitor who used this host name; undefined where they cannot reach it. */
-  keySite: (hostname: string) => string | undefined;
-  /** Faults of the plugins' files, where helpers are being written: they are shown then, and pages follow what changes. */
-  problems: (() => readonly PluginProblem[]) | undefined;
-}
-
 /** Every page and document about the helpers; none where they are switched off. */
-export function docRoutes({ registry, config, keySite, problems }: DocOptions): DocRoute[] {
-  if (config.docs === 'off') return [];
-  const playground = createPlayground({
-    registry,
-    limits: config,
-    apiUrl: config.apiUrl,
-    keySite,
-    // Elsewhere they are for the operator's log: they name files of the machine.
-    ...(problems ? { problems, live: true } : {}),
-  });
-  return [...playground, openApiRoute(registry), ...referenceRoutes()];
+export function docRoutes(options: PlaygroundOptions & { config: Pick<Config, 'docs'> }): DocRoute[] {
+  if (options.config.docs === 'off') return [];
+  return [...createPlayground(options), openApiRoute(options.registry), ...referenceRoutes()];
 }

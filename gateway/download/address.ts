@@ -2,9 +2,8 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * IPv4 blocks that are not ordinary public unicast: the IANA IPv4 Special-Purpose Address Registry, multicast and the
- * addresses where clouds serve credentials. The few routed blocks among them (AS112, AMT, anycast in 192.0.0.0/24) serve
- * protocols, never pictures.
+ * IPv4 blocks that are not ordinary public unicast: the IANA IPv4 Special-Purpose Address Registry, multicast and where
+ * clouds serve credentials. The few routed ones (AS112, AMT, anycast in 192.0.0.0/24) serve protocols, never pictures.
  */
 export const refusedIpv4 = {
   '0.0.0.0/8': 'this network (RFC 791)',
@@ -35,10 +34,7 @@ export const refusedIpv4 = {
 /** All IPv6 unicast that has ever been assigned; everything outside it is refused. */
 const globalUnicastIpv6 = '2000::/3';
 
-/**
- * Blocks inside 2000::/3 that are not ordinary public unicast (IANA IPv6 Special-Purpose Address Registry). Those that
- * embed an IPv4 address (6to4, Teredo) are refused whole: a relay decides what they reach.
- */
+/** Blocks inside 2000::/3 that are not public unicast (IANA). Those that embed an IPv4 address are refused whole. */
 export const refusedIpv6 = {
   '2001::/23': 'IETF protocol assignments: Teredo, benchmarking, AMT, ORCHID, DRIP (RFC 2928)',
   '2001:db8::/32': 'documentation (RFC 3849)',
@@ -48,39 +44,26 @@ export const refusedIpv6 = {
   '3fff::/20': 'documentation (RFC 9637)',
 } as const;
 
-/** `reason` is for the log; a client never sees it. */
-type AddressVerdict = { public: true } | { public: false; reason: string };
-
-type Blocks<Address> = readonly { block: [Address, number]; reason: string }[];
-
-const ipv4Blocks: Blocks<ipaddr.IPv4> = Object.entries(refusedIpv4).map(([cidr, reason]) => ({
-  block: ipaddr.IPv4.parseCIDR(cidr),
-  reason,
-}));
-const ipv6Blocks: Blocks<ipaddr.IPv6> = Object.entries(refusedIpv6).map(([cidr, reason]) => ({
-  block: ipaddr.IPv6.parseCIDR(cidr),
-  reason,
-}));
+function parseBlocks<B>(refused: Record<string, string>, family: { parseCIDR(cidr: string): B }) {
+  return Object.entries(refused).map(([cidr, reason]) => ({ block: family.parseCIDR(cidr), reason }));
+}
+const ipv4Blocks = parseBlocks(refusedIpv4, ipaddr.IPv4);
+const ipv6Blocks = parseBlocks(refusedIpv6, ipaddr.IPv6);
 const globalUnicast = ipaddr.IPv6.parseCIDR(globalUnicastIpv6);
 
 /**
- * Whether a download may connect to `ip`: only to an address that everyone on the internet can reach, so that the gateway lends
- * nobody its place in a network. Pure. Expects the canonical forms that the URL parser, a resolver and a socket give (dotted
- * quad; IPv6 without brackets); every other spelling, and an IPv6 zone, is refused.
+ * Why a download may not connect to `ip`, for the log alone; undefined for an address that everyone on the internet can
+ * reach. Pure. Every spelling but the canonical one of URL parser, resolver and socket is refused, an IPv6 zone too.
  */
-export function addressVerdict(ip: string): AddressVerdict {
-  if (ip.includes('%')) return refused('IPv6 zone');
+export function addressRefusal(ip: string): string | undefined {
+  if (ip.includes('%')) return 'IPv6 zone';
   const version = isIP(ip);
-  if (version === 0) return refused('not an IP address');
-  const reason = version === 4 ? ipv4Refusal(ipaddr.IPv4.parse(ip)) : ipv6Refusal(ipaddr.IPv6.parse(ip));
-  return reason === undefined ? { public: true } : refused(reason);
-}
-
-function ipv4Refusal(address: ipaddr.IPv4): string | undefined {
-  return ipv4Blocks.find(({ block }) => address.match(block))?.reason;
-}
-
-function ipv6Refusal(address: ipaddr.IPv6): string | undefined {
+  if (version === 0) return 'not an IP address';
+  if (version === 4) {
+    const ipv4 = ipaddr.IPv4.parse(ip);
+    return ipv4Blocks.find(({ block }) => ipv4.match(block))?.reason;
+  }
+  const address = ipaddr.IPv6.parse(ip);
   // Loopback, link-local, ULA, IPv4-mapped, IPv4-compatible, SIIT and the NAT64 prefixes all lie outside 2000::/3.
   if (!address.match(globalUnicast)) return 'not global unicast (RFC 4291)';
   const hit = ipv6Blocks.find(({ block }) => address.match(block));
@@ -93,17 +76,10 @@ function isIsatap({ parts }: ipaddr.IPv6): boolean {
   return parts[5] === 0x5efe && ((parts[4] ?? 0) & ~universalAndGroupBits) === 0;
 }
 
-function refused(reason: string): AddressVerdict {
-  return { public: false, reason };
-}
-
 /** Names that mean a place inside, so that no public resolver answers (RFC 6761, RFC 8375, RFC 9476, ICANN's `internal`). */
 const insideSuffixes = ['localhost', 'local', 'internal', 'home.arpa', 'localdomain', 'onion', 'alt'];
 
-/**
- * Why `name` can be refused without a look-up, or undefined. Pure; expects a host as the URL parser gives it (lower case,
- * punycode). It saves look-ups and lets a dry run refuse: the address that a name leads to is checked all the same.
- */
+/** Why `name`, in lower case and punycode, can be refused without a look-up. Pure. Its address is checked too. */
 export function hostNameRefusal(name: string): string | undefined {
   const labels = name.replace(/\.$/, '').split('.');
   if (labels.some((label) => label === '' || label.length > 63) || name.length > 254)

@@ -6,31 +6,20 @@ import { createGrowingBuffer, type GrowingBuffer } from '../http/body.js';
 import {
   type Connection,
   closeConnection,
+  type Dial,
   type IdleConnections,
   loadUndici,
   openConnection,
   ownHeaders,
 } from './connection.js';
-import type { Dial } from './dial.js';
 import { createPolicyReader, type Policy, type Validators } from './http-cache.js';
 import { type LookUpAddresses, sourceFailed, sourceTooLarge, type Target } from './url.js';
 
-/** One request of a download, for a tenant, or without one where nothing is to be kept. */
+/** One request of a download, for a tenant, or without one where nothing may be cached. */
 type Hop = (target: Target, tenant: string | undefined, options: ExchangeOptions) => Promise<HopAnswer>;
 
-/**
- * Looks up and checks addresses for every request alike; only then looks for a connection that the same tenant has left open to the
- * same origin, at an address that was checked just now, and else opens one.
- */
-export function createHop({
-  lookUp,
-  dial,
-  idle,
-}: {
-  lookUp: LookUpAddresses;
-  dial: Dial;
-  idle: IdleConnections;
-}): Hop {
+/** Looks up and checks addresses for every request alike, then acquires a connection at one of them or opens one. */
+export function createHop(lookUp: LookUpAddresses, dial: Dial, idle: IdleConnections): Hop {
   return async function hop(target, tenant, options) {
     const { signal } = options;
     const { url } = target;
@@ -38,14 +27,12 @@ export function createHop({
     const addresses = await lookUp(target, signal);
     const open = owner && idle.acquire(owner, addresses);
     if (!open) return request(await connect());
-    // What the server has sent unasked may not have been read yet, and would pass for the answer. The client waits for the end
-    // of this iteration of the event loop before it writes; only in the next one will all sockets have been read.
+    // What the server sent unasked would pass for the answer: all sockets have been read only in the next iteration.
     await setImmediate();
     try {
       return await request(open);
     } catch (error) {
-      // A server may close an idle connection at any time, also while the request is on its way: a GET without a byte of an
-      // answer is sent again, once, over a new connection.
+      // A server may close an idle connection at any time: a GET without a byte of an answer is sent again, once.
       if (signal.aborted || open.socket.bytesRead > open.readBefore) throw error;
       return request(await connect());
     }
@@ -64,18 +51,14 @@ export function createHop({
   };
 }
 
-/** A file that may be used again. */
 export interface CachedFile {
   bytes: Uint8Array<ArrayBuffer>;
   policy: Policy;
 }
 
-interface CacheRequest {
+interface CacheRequest extends Pick<ExchangeOptions, 'accept' | 'maxBytes'> {
   tenant: string;
   url: URL;
-  accept: string;
-  /** Bytes at most. */
-  maxBytes: number;
 }
 
 /** What a file takes besides its bytes, as measured. */
@@ -85,7 +68,6 @@ const policyBytes = 2048;
 export function createCachedFiles(cache: CacheNamespace<CachedFile>, now: () => number = Date.now) {
   const readPolicy = createPolicyReader(now);
 
-  /** Whether the file is in the cache now. */
   function store(request: CacheRequest, file: CachedFile): boolean {
     const fields = Object.values(file.policy.fields).join('').length;
     // The policy holds the url, too.
@@ -96,7 +78,7 @@ export function createCachedFiles(cache: CacheNamespace<CachedFile>, now: () => 
   /** A cached file that needs no revalidation. Throws `image_too_large` where it is larger than accepted. */
   function fresh(request: CacheRequest): WholeAnswer | undefined {
     const file = cache.get(request.tenant, cacheKey(request));
-    return file?.policy.isFresh() ? answerFromCache(file, 'hit', request) : undefined;
+    return file?.policy.isFresh() ? answerFromCache(file, 'hit', request.maxBytes) : undefined;
   }
 
   /** Puts the cache before a hop; requests without a tenant, and those that accept any status, pass. */
@@ -109,7 +91,7 @@ export function createCachedFiles(cache: CacheNamespace<CachedFile>, now: () => 
       if (found) return found;
       const forget = () => cache.delete(tenant, cacheKey(request));
       const stale = cache.get(tenant, cacheKey(request));
-      // One that is too large now may have become smaller, which only a new download can tell.
+      // One that is too large now may have become smaller, which only a new download shows.
       const validators = stale && stale.bytes.byteLength <= maxBytes ? stale.policy.validators() : undefined;
       const asked = now();
       const answer = await hop(target, tenant, { ...options, validators });
@@ -123,7 +105,7 @@ export function createCachedFiles(cache: CacheNamespace<CachedFile>, now: () => 
         if (renewed) {
           const file = { bytes: stale.bytes, policy: renewed.policy };
           if (!renewed.storable || !store(request, file)) forget();
-          return answerFromCache(file, 'revalidated', request);
+          return answerFromCache(file, 'revalidated', maxBytes);
         }
         // The 304 is about another version: download the whole.
         forget();
@@ -141,8 +123,8 @@ export function createCachedFiles(cache: CacheNamespace<CachedFile>, now: () => 
 
 function answerFromCache(
   { bytes, policy }: CachedFile,
-  cacheStatus: 'hit' | 'revalidated',
-  { maxBytes }: CacheRequest,
+  cacheStatus: CacheStatus,
+  maxBytes: number,
 ): WholeAnswer {
   if (bytes.byteLength > maxBytes) throw sourceTooLarge(maxBytes);
   const type = policy.fields['content-type'];
@@ -155,9 +137,7 @@ function cacheKey({ url, accept }: CacheRequest): string {
   return `${accept} ${url.href.slice(0, url.href.length - url.hash.length)}`;
 }
 
-/** Which answers are accepted. */
-interface ResponseLimits {
-  /** Bytes of a body at most. */
+export interface ExchangeOptions {
   maxBytes: number;
   /** Accepts any status, and an empty body; else only a file with status 200 is. */
   anyStatus?: boolean | undefined;
@@ -165,39 +145,37 @@ interface ResponseLimits {
   headOnly?: boolean | undefined;
   /** Makes the request conditional: only then does a 304 mean anything. */
   validators?: Validators | undefined;
-}
-
-interface ExchangeOptions extends ResponseLimits {
-  /** The `Accept` header. */
   accept: string;
   signal: AbortSignal;
   /** Trace context, for a server of the operator's own. */
   trace?: Readonly<Record<string, string>>;
-  /** Shared by all requests of one download. */
-  framing: Framing;
-  /** Makes the request a POST. */
+  /** What earlier requests of the same download have spent besides the file. */
+  framing: { bytes: number };
   post?: { body: Uint8Array; headers: Readonly<Record<string, string>> } | undefined;
-  /** Called with 0 for an accepted final head, a redirect's too, then with the length of each chunk of the file. */
+  /** Called with 0 for an accepted final head, a redirect's too, then with each chunk's length. Must not throw. */
   onProgress?: ((bytes: number) => void) | undefined;
 }
 
-/** A whole answer, or the `Location` to go on to. */
 type HopAnswer = WholeAnswer | { location: string };
 
 export interface WholeAnswer {
   status: number;
   headers: IncomingHttpHeaders;
   body: Uint8Array<ArrayBuffer>;
-  /** Set where the bytes are in the cache: others use them, so they must be neither transferred nor changed. */
+  /** Set where the bytes are in the cache, for others too: they must be neither transferred nor changed. */
   cacheStatus?: CacheStatus;
 }
 
 const maxHeaderBytes = 16 * 1024;
 
+/** Bounds what comes besides the file, over all redirects: a chunk of one byte costs as much as one of 64 KB. */
+const maxFramingBytes = 64 * 1024;
+/** A file in chunks of 100 bytes, the smallest that servers make, has six bytes of framing to each. */
+const fileBytesPerByte = 16;
+
 /**
- * One request over `connection`, which is closed afterwards unless it may be kept (`keep`) and the answer came whole and to the
- * byte. Rejects with a `GatewayError`, or with `signal`'s reason the moment it is aborted. undici's `Client` reads the
- * HTTP/1.1; its dispatch interface is used since nothing below it decompresses, buffers or follows.
+ * One request over `connection`, which is closed afterwards unless it may be reused (`keep`) and the answer came whole.
+ * By the dispatch interface of undici's `Client`, since nothing below it decompresses, buffers or follows.
  */
 async function exchange(
   connection: Connection,
@@ -224,12 +202,14 @@ async function exchange(
 
 function createHandler(
   connection: Connection,
-  { signal, framing, onProgress, ...limits }: ExchangeOptions,
+  options: ExchangeOptions,
   state: { whole: boolean },
   resolve: (answer: HopAnswer) => void,
   reject: (error: unknown) => void,
 ): Dispatcher.DispatchHandler {
-  const { maxBytes, anyStatus } = limits;
+  const { signal, framing, onProgress, maxBytes, anyStatus } = options;
+  const exceedsFraming = (bytes: number, fileBytes: number) =>
+    framing.bytes + bytes > maxFramingBytes + fileBytes / fileBytesPerByte;
   let body: GrowingBuffer | undefined;
   let answered: Pick<WholeAnswer, 'status' | 'headers'> | undefined;
   let answeredByHead = false;
@@ -254,8 +234,8 @@ function createHandler(
       connection.readBefore = before;
       connection.onBytes = () => {
         const parsed = socket.bytesRead - socket.readableLength - before;
-        if (framing.exceeds(parsed - fileBytes, fileBytes)) stop(controller, tooMuchFraming());
-        if (!body && parsed - heads > maxHeaderBytes) stop(controller, tooLongHead());
+        if (exceedsFraming(parsed - fileBytes, fileBytes)) stop(controller, sourceFailed(tooMuchFraming));
+        if (!body && parsed - heads > maxHeaderBytes) stop(controller, sourceFailed(tooLongHead));
       };
     },
     onResponseStart(controller, status, received, statusText) {
@@ -263,14 +243,14 @@ function createHandler(
       heads += bytes;
       if (status < 200) return;
       try {
-        if (bytes > maxHeaderBytes) throw tooLongHead();
-        const head = checkHead(status, received, limits);
+        if (bytes > maxHeaderBytes) throw sourceFailed(tooLongHead);
+        const head = checkHead(status, received, options);
         if (head.read) body = createGrowingBuffer(maxBytes, head.length);
         answered = { status, headers: received };
         onProgress?.(0);
         if (head.read) return;
-        framing.spend(heads);
-        if (framing.exceeds(0, 0)) throw tooMuchFraming();
+        framing.bytes += heads;
+        if (exceedsFraming(0, 0)) throw sourceFailed(tooMuchFraming);
         answeredByHead = true;
         const { location } = head;
         resolve(location === undefined ? { ...answered, body: new Uint8Array() } : { location });
@@ -291,7 +271,7 @@ function createHandler(
       if (answeredByHead) return;
       const bytes = body?.bytes();
       if (answered && bytes && (anyStatus || bytes.length > 0)) resolve({ ...answered, body: bytes });
-      else end(emptyFile());
+      else end(sourceFailed(emptyFile));
     },
     onResponseError(_controller, error) {
       end(sourceFailed('The server behind the url broke off, or does not speak HTTP/1.1.', error));
@@ -299,17 +279,9 @@ function createHandler(
   };
 }
 
-function tooLongHead(): Error {
-  return sourceFailed(`The server behind the url sent headers of more than ${maxHeaderBytes} bytes.`);
-}
-
-function tooMuchFraming(): Error {
-  return sourceFailed('The server behind the url sent too much besides a file: headers, or tiny chunks.');
-}
-
-function emptyFile(): Error {
-  return sourceFailed('The server behind the url sent an empty file.');
-}
+const tooLongHead = `The server behind the url sent headers of more than ${maxHeaderBytes} bytes.`;
+const tooMuchFraming = 'The server behind the url sent too much besides a file: headers, or tiny chunks.';
+const emptyFile = 'The server behind the url sent an empty file.';
 
 /** What follows a head: a body (`length` in bytes if announced), a redirect, or nothing. */
 type HeadOutcome = { read: true; length: number | undefined } | { read: false; location: string | undefined };
@@ -320,21 +292,20 @@ const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 function checkHead(
   status: number,
   headers: IncomingHttpHeaders,
-  { maxBytes, anyStatus = false, headOnly = false, validators }: ResponseLimits,
+  { maxBytes, anyStatus, headOnly, validators }: ExchangeOptions,
 ): HeadOutcome {
   if (headOnly) return { read: false, location: undefined };
   if (redirectStatuses.has(status)) return { read: false, location: locationOf(status, headers) };
   if (status === 304 && validators) return { read: false, location: undefined };
   if (status !== 200 && !anyStatus) throw sourceFailed(`The server behind the url answered ${status}.`);
-  const encoded = codings(headers['content-encoding']).filter((coding) => coding !== 'identity');
-  const transferred = codings(headers['transfer-encoding']).filter((coding) => coding !== 'chunked');
+  const { 'content-encoding': content, 'transfer-encoding': transfer } = headers;
   // Never decoded here: a few kilobytes may hold gigabytes.
-  if (encoded.length > 0 || transferred.length > 0) {
+  if (isEncoded(content, 'identity') || isEncoded(transfer, 'chunked')) {
     throw sourceFailed('The server behind the url sent its answer compressed, although asked not to.');
   }
   const length = headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
   if (length !== undefined && !(length <= maxBytes)) throw sourceTooLarge(maxBytes);
-  if (length === 0 && !anyStatus) throw emptyFile();
+  if (length === 0 && !anyStatus) throw sourceFailed(emptyFile);
   return { read: true, length };
 }
 
@@ -346,43 +317,16 @@ function locationOf(status: number, { location }: IncomingHttpHeaders): string {
   return Buffer.from(location, 'latin1').toString('utf8');
 }
 
-function codings(value: string | string[] = []): string[] {
-  return [value]
-    .flat()
-    .flatMap((line) => line.split(','))
-    .map((coding) => coding.trim().toLowerCase())
-    .filter((coding) => coding !== '');
-}
-
-/**
- * Bounds what a download brings besides the file, over all its redirects: interim responses, headers, chunk sizes and extensions,
- * trailers. Each costs main-thread time that no limit on the file's bytes sees: a chunk of one byte costs as much as one of 64 KB.
- */
-interface Framing {
-  /** Whether a hop that has sent `bytes` besides `fileBytes` of a file has gone too far. */
-  exceeds(bytes: number, fileBytes: number): boolean;
-  /** Subtracts what a hop has sent from the budget of later ones. */
-  spend(bytes: number): void;
-}
-
-const maxFramingBytes = 64 * 1024;
-/** A file in chunks of 100 bytes, the smallest that servers make, has six bytes of framing to each. */
-const fileBytesPerByte = 16;
-
-export function createFraming(): Framing {
-  let spent = 0;
-  return {
-    exceeds: (bytes, fileBytes) => spent + bytes > maxFramingBytes + fileBytes / fileBytesPerByte,
-    spend(bytes) {
-      spent += bytes;
-    },
-  };
+/** Whether a header names a coding besides `plain`. */
+function isEncoded(value: string | string[] = '', plain: string): boolean {
+  const codings = String(value).split(',');
+  return codings.some((coding) => !['', plain].includes(coding.trim().toLowerCase()));
 }
 
 /** Bytes of a response's head on the wire: what came with it may be body, which must not count. */
 function headBytes(headers: IncomingHttpHeaders, statusText = ''): number {
-  const lines = Object.entries(headers).flatMap(([name, values = '']) =>
-    [values].flat().map((value) => `${name}: ${value}\r\n`.length),
-  );
-  return lines.reduce((sum, line) => sum + line, `HTTP/1.1 200 ${statusText}\r\n\r\n`.length);
+  let bytes = `HTTP/1.1 200 ${statusText}\r\n\r\n`.length;
+  for (const [name, values = ''] of Object.entries(headers))
+    for (const value of [values].flat()) bytes += `${name}: ${value}\r\n`.length;
+  return bytes;
 }

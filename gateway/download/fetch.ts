@@ -1,13 +1,12 @@
 import { type CacheNamespace, createCache } from '../cache.js';
 import { GatewayError } from '../errors.js';
 import type { Step, Trace } from '../observability/tracing.js';
-import { createIdleConnections } from './connection.js';
-import { createDial, type DialOptions } from './dial.js';
+import { createDial, createIdleConnections, type DialOptions } from './connection.js';
 import {
   type CachedFile,
   createCachedFiles,
-  createFraming,
   createHop,
+  type ExchangeOptions,
   type WholeAnswer,
 } from './exchange.js';
 import {
@@ -22,18 +21,15 @@ import {
 } from './url.js';
 
 export interface GuardOptions extends DialOptions, AddressLookupOptions {
-  /** Exempt origins, `scheme://host[:port]` each. */
   origins?: readonly string[];
   /** Milliseconds for a whole download, redirects and all, or for a message up to the head of its answer. */
   timeoutMs: number;
 }
 
 export interface SourceOptions extends GuardOptions {
-  /** Bytes of a file at most. */
   maxBytes: number;
   /** Where tenants' files are cached for as long as HTTP permits; nowhere by default. */
   cache?: CacheNamespace<CachedFile>;
-  /** Milliseconds since 1970; for tests. */
   now?: () => number;
 }
 
@@ -42,48 +38,19 @@ export interface CheckedUrl {
   readonly href: string;
 }
 
-/**
- * Checks a url without any I/O, so that a dry run can do it too. Throws a `GatewayError`: `invalid_input` on `field`, the parameter
- * that held it (`url`), for what is not a url, `source_refused` for one that may not be fetched.
- */
-type Check = (raw: string, field?: string) => CheckedUrl;
-
-export interface FetchOptions {
-  /**
-   * Whose download it is: open connections are kept for the same tenant's next ones, and files where HTTP permits. Without it each
-   * connection serves one request, and nothing is kept.
-   */
+export interface FetchOptions extends Pick<ExchangeOptions, 'anyStatus' | 'onProgress'> {
+  /** Whose open connections and cached files may be used, and are left; without it none are. */
   tenant?: string | undefined;
-  /** Ends the download at once; the promise is rejected with its reason. */
   signal?: AbortSignal | undefined;
-  /**
-   * Called with 0 for an accepted final head, a redirect's too, then with the length of each chunk of the file. It ends a download by
-   * `signal` and must not throw.
-   */
-  onProgress?: ((bytes: number) => void) | undefined;
   trace?: Pick<Trace, 'part'> | undefined;
   /** The `Accept` header, `image/*` where absent. */
   accept?: string | undefined;
   /** Bytes at most, where that is less than the source's own. */
   maxBytes?: number | undefined;
-  /** Accepts an answer of any status, and an empty one; else only a file with status 200. */
-  anyStatus?: boolean;
 }
 
 /** Downloads from urls that strangers send. */
-export interface Source {
-  check: Check;
-  /** The tenant's cached file at a url where it needs no revalidation; throws as `check` and `fetch` do. */
-  cached(checked: CheckedUrl, options: FetchOptions): WholeAnswer | undefined;
-  /**
-   * Downloads. The answer's bytes are alone in their ArrayBuffer and may be transferred, unless it has a `cacheStatus`. Rejects with a
-   * `GatewayError` (`source_refused`, `source_failed`, `source_timeout`, `image_too_large`, `shutting_down`) or, when `signal` is
-   * aborted, with its reason; the connection is closed by then.
-   */
-  fetch(checked: CheckedUrl, options?: FetchOptions): Promise<WholeAnswer>;
-  /** Ends every download with `shutting_down` and every connection, and resolves when all have ended. */
-  close(): Promise<void>;
-}
+export type Source = ReturnType<typeof createSource>;
 
 const maxRedirects = 3;
 
@@ -91,23 +58,21 @@ const maxRedirects = 3;
 function createGuard(options: GuardOptions) {
   const origins = parseExemptOrigins(options.origins ?? []);
   const idle = createIdleConnections();
-  const check: Check = (raw, field) => Object.freeze({ href: checkUrl(raw, origins, field).url.href });
   return {
     origins,
-    check,
+    /** Checks a url without any I/O. Throws `invalid_input` on `field` for what is no url, or `source_refused`. */
+    check: (raw: string, field?: string): CheckedUrl =>
+      Object.freeze({ href: checkUrl(raw, origins, field).url.href }),
     /** Checked again: what dials must not depend on who called `check`, or how long ago. */
     targetOf: ({ href }: CheckedUrl) => checkUrl(href, origins),
     idle,
-    hop: createHop({ lookUp: createAddressLookup(options), dial: createDial(options), idle }),
+    hop: createHop(createAddressLookup(options), createDial(options), idle),
     deadlines: createDeadlines(options.timeoutMs),
   };
 }
 
-/**
- * The guarded download. A redirect's target is checked whole, as if the user had sent it: so a public server may redirect to an
- * exempt origin (the user may name that one directly) and to nothing else that is inside.
- */
-export function createSource(options: SourceOptions): Source {
+/** The guarded download. A redirect is checked like a user's url: it may lead to an exempt origin, never inside. */
+export function createSource(options: SourceOptions) {
   const { origins, check, targetOf, idle, deadlines, ...guard } = createGuard(options);
   const files = createCachedFiles(options.cache ?? createCache(0).namespace('source'), options.now);
   const hop = files.before(guard.hop);
@@ -133,7 +98,7 @@ export function createSource(options: SourceOptions): Source {
     step: Step | undefined,
   ): Promise<WholeAnswer> {
     const { tenant, onProgress, anyStatus } = fetchOptions;
-    const request = { ...limitsOf(fetchOptions), anyStatus, signal, framing: createFraming(), onProgress };
+    const request = { ...limitsOf(fetchOptions), anyStatus, signal, framing: { bytes: 0 }, onProgress };
     let target = first;
     for (let redirects = 0; redirects <= maxRedirects; redirects++) {
       // Trace context goes to the operator's own servers alone.
@@ -147,23 +112,23 @@ export function createSource(options: SourceOptions): Source {
 
   return {
     check,
-    cached(checked, options) {
+    /** The tenant's cached file at a url where it needs no revalidation; throws as `check` and `fetch` do. */
+    cached(checked: CheckedUrl, options: FetchOptions): WholeAnswer | undefined {
       const { url } = targetOf(checked);
       const { tenant, anyStatus } = options;
       if (tenant === undefined || anyStatus) return undefined;
       return files.fresh({ tenant, url, ...limitsOf(options) });
     },
-    async fetch(checked, options = {}) {
+    /** Bytes without `cacheStatus` may be transferred. Rejects with a `GatewayError` or its signal's reason. */
+    async fetch(checked: CheckedUrl, options: FetchOptions = {}): Promise<WholeAnswer> {
       const target = targetOf(checked);
       const step = options.trace?.part('download', { outgoing: true });
       try {
         const answer = await deadlines.within(options.signal, (signal) =>
           download(target, signal, options, step),
         );
-        step?.set({
-          'http.response.status_code': answer.status,
-          'http.response.body.size': answer.body.byteLength,
-        });
+        const { status, body } = answer;
+        step?.set({ 'http.response.status_code': status, 'http.response.body.size': body.byteLength });
         step?.end();
         return answer;
       } catch (error) {
@@ -171,7 +136,8 @@ export function createSource(options: SourceOptions): Source {
         throw error;
       }
     },
-    async close() {
+    /** Ends every download with `shutting_down` and every connection, and resolves when all have ended. */
+    async close(): Promise<void> {
       const ended = deadlines.close();
       idle.close();
       await ended;
@@ -179,46 +145,29 @@ export function createSource(options: SourceOptions): Source {
   };
 }
 
-export interface PostMessage {
+interface PostMessage extends Pick<FetchOptions, 'signal'> {
   body: Uint8Array;
   headers: Readonly<Record<string, string>>;
-  /** Ends it at once; the promise is rejected with its reason. */
-  signal?: AbortSignal | undefined;
 }
 
 /** Sends bytes to urls that strangers send. */
-export interface Post {
-  readonly timeoutMs: number;
-  check: Check;
-  /**
-   * Sends a message once, to the url and nowhere else, and resolves with the head of the answer, whatever its status. Rejects as
-   * `Source.fetch` does; what the receiver has by then is unknown.
-   */
-  send(checked: CheckedUrl, message: PostMessage): Promise<Pick<WholeAnswer, 'status' | 'headers'>>;
-  /** Ends all messages with `shutting_down`, and resolves when all have ended. */
-  close(): Promise<void>;
-}
+export type Post = ReturnType<typeof createPost>;
 
-/**
- * The guard of downloads for outgoing messages. A redirect is an answer like any other: following it would send to a place that
- * nobody named. The answer's body is not read, so no receiver can hold a message up by it.
- */
-export function createPost(options: GuardOptions): Post {
+/** The guard for outgoing messages. No redirect is followed, and no answer's body read: it could hold a message up. */
+export function createPost(options: GuardOptions) {
   const { timeoutMs } = options;
   const { check, targetOf, hop, deadlines } = createGuard(options);
 
   return {
     timeoutMs,
     check,
-    send: (checked, { body, headers, signal: caller }) =>
-      deadlines.within(caller, async (signal) => {
+    /** Sends a message once; resolves with the answer's head, whatever its status. Rejects as `Source.fetch` does. */
+    send: (checked: CheckedUrl, { body, headers, signal: caller }: PostMessage) =>
+      deadlines.within(caller, async (signal): Promise<Pick<WholeAnswer, 'status' | 'headers'>> => {
         const target = targetOf(checked);
-        const request = { accept: '*/*', maxBytes: 0, headOnly: true, signal, framing: createFraming() };
+        const request = { accept: '*/*', maxBytes: 0, headOnly: true, signal, framing: { bytes: 0 } };
         // Without a tenant: an idle connection may break under a request, and this one must not be sent twice.
-        const answer = await hop(target, undefined, { ...request, post: { body, headers } });
-        // `headOnly` never leads elsewhere.
-        const { status, headers: received } = answer as WholeAnswer;
-        return { status, headers: received };
+        return (await hop(target, undefined, { ...request, post: { body, headers } })) as WholeAnswer;
       }),
     close: deadlines.close,
   };
@@ -227,32 +176,25 @@ export function createPost(options: GuardOptions): Post {
 /** The clock runs in so many parts: a busy thread's delay of one must not count against the server. */
 const clockParts = 10;
 
-/**
- * One clock for each whole download: name resolution, connection, TLS, headers, body and every redirect. A time-out per read
- * would be reset for ever by a server that sends a byte now and then.
- */
+/** One clock for each whole download: a byte now and then would reset a time-out per read for ever. */
 function createDeadlines(timeoutMs: number) {
-  const controllers = new Set<AbortController>();
-  const running = new Set<Promise<unknown>>();
+  const running = new Map<AbortController, Promise<unknown>>();
   let closed = false;
 
   async function run<T>(
+    controller: AbortController,
     caller: AbortSignal | undefined,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const controller = new AbortController();
     const { signal } = controller;
     const onCaller = () => controller.abort(caller?.reason);
     let left = clockParts;
     const timer = setTimeout(() => {
       left -= 1;
-      if (left > 0) timer.refresh();
-      else {
-        const cause = new Error(`not done after ${timeoutMs} ms`);
-        controller.abort(new GatewayError('source_timeout', { cause }));
-      }
+      if (left > 0) return void timer.refresh();
+      const cause = new Error(`not done after ${timeoutMs} ms`);
+      controller.abort(new GatewayError('source_timeout', { cause }));
     }, timeoutMs / clockParts);
-    controllers.add(controller);
     if (caller?.aborted) onCaller();
     else caller?.addEventListener('abort', onCaller, { once: true });
     if (closed) controller.abort(new GatewayError('shutting_down'));
@@ -262,7 +204,7 @@ function createDeadlines(timeoutMs: number) {
       // An abort surfaces as whatever it broke; its reason is the truth.
       throw signal.aborted ? signal.reason : error;
     } finally {
-      controllers.delete(controller);
+      running.delete(controller);
       clearTimeout(timer);
       caller?.removeEventListener('abort', onCaller);
     }
@@ -271,16 +213,16 @@ function createDeadlines(timeoutMs: number) {
   return {
     /** Aborts work by the deadline with `source_timeout`, by the caller's signal, or by `close`; rejects with that reason. */
     within<T>(caller: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-      const result = run(caller, work);
-      const settled: Promise<unknown> = result.catch(() => {}).finally(() => running.delete(settled));
-      running.add(settled);
+      const controller = new AbortController();
+      const result = run(controller, caller, work);
+      running.set(controller, result);
       return result;
     },
     /** Aborts all with `shutting_down`, and whatever begins later; resolves when all have ended. */
     async close(): Promise<void> {
       closed = true;
-      for (const controller of controllers) controller.abort(new GatewayError('shutting_down'));
-      await Promise.all(running);
+      for (const controller of running.keys()) controller.abort(new GatewayError('shutting_down'));
+      await Promise.allSettled(running.values());
     },
   };
 }

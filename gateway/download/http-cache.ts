@@ -2,14 +2,7 @@ import HttpCachePolicy from 'http-cache-semantics';
 import type { IncomingHttpHeaders } from 'undici/types/header.js';
 import { ownHeaders } from './connection.js';
 
-/** The headers of a conditional request. */
 export type Validators = Partial<Record<'if-none-match' | 'if-modified-since', string>>;
-
-/** A request, as far as its answer may depend on it. */
-interface CacheableRequest {
-  url: URL;
-  accept: string;
-}
 
 /** What HTTP permits for one answer. */
 export interface Policy {
@@ -19,28 +12,15 @@ export interface Policy {
   isFresh(): boolean;
   /** How to revalidate it; undefined where the server gave no validator. */
   validators(): Validators | undefined;
-  /**
-   * The policy after a 304 with these headers; undefined where they are about another version. Where not `storable`, the answer may
-   * be used once and must not be stored.
-   */
+  /** The policy after a 304; undefined where that is about another version. If not `storable`, it may be used once. */
   revalidated(
     headers: IncomingHttpHeaders,
     moments: Moments,
   ): { storable: boolean; policy: Policy } | undefined;
 }
 
-/** Reads the policy of an answer with status 200: undefined where it may not be stored, or where that would be of no use. */
-type ReadPolicy = (
-  request: CacheableRequest,
-  headers: IncomingHttpHeaders,
-  moments: Moments,
-) => Policy | undefined;
-
-/**
- * The rules of RFC 9111 by `http-cache-semantics`, as a shared cache. Nothing is guessed from the date of the last change, and
- * nothing is served stale, whatever an answer permits. `now` is in milliseconds since 1970.
- */
-export function createPolicyReader(now: () => number): ReadPolicy {
+/** The rules of RFC 9111 for a shared cache that guesses no freshness and serves nothing stale. `now` is since 1970. */
+export function createPolicyReader(now: () => number) {
   class PolicyNow extends HttpCachePolicy {
     now(): number {
       return now();
@@ -49,7 +29,7 @@ export function createPolicyReader(now: () => number): ReadPolicy {
   const options = { shared: true, cacheHeuristic: 0, immutableMinTimeToLive: 0 };
 
   function policyOf(
-    { url, accept }: CacheableRequest,
+    { url, accept }: { url: URL; accept: string },
     fields: CacheFields,
     received: IncomingHttpHeaders,
     moments: Moments,
@@ -60,12 +40,12 @@ export function createPolicyReader(now: () => number): ReadPolicy {
     const validators = (): Validators | undefined => {
       const { 'if-none-match': tag, 'if-modified-since': since } = rules.revalidationHeaders(request);
       const found: Validators = {
-        ...(typeof tag === 'string' ? { 'if-none-match': tag } : {}),
-        ...(typeof since === 'string' ? { 'if-modified-since': since } : {}),
+        ...(typeof tag === 'string' && { 'if-none-match': tag }),
+        ...(typeof since === 'string' && { 'if-modified-since': since }),
       };
       return Object.keys(found).length > 0 ? found : undefined;
     };
-    // Computed once: the library builds an answer's headers each time, which costs many times as much as looking at a clock.
+    // Computed once: the library builds an answer's headers each time.
     const from = now();
     const until = rules.satisfiesWithoutRevalidation(request) ? from + rules.timeToLive() : from;
     const isFresh = () => {
@@ -81,8 +61,8 @@ export function createPolicyReader(now: () => number): ReadPolicy {
         const update = readCacheFields(received);
         const answer = { status: 304, headers: { ...fields, ...update } };
         if (!rules.revalidatedPolicy(request, answer).matches) return undefined;
-        // Applied here because the library takes over only fields that were there before, and would miss a new `no-store` (RFC 9111,
-        // 3.2). The content type is that of the bytes, whatever a 304 says.
+        // The library updates only fields that were there before, and would miss a new `no-store` (RFC 9111, 3.2). The
+        // content type is that of the bytes, whatever a 304 says.
         delete update['content-type'];
         return policyOf({ url, accept }, { ...fields, ...update }, received, moments);
       },
@@ -91,7 +71,12 @@ export function createPolicyReader(now: () => number): ReadPolicy {
     return { storable, policy };
   }
 
-  return function readPolicy(request, headers, moments) {
+  /** The policy of an answer with status 200: undefined where it may not be stored, or where that would be of no use. */
+  return function readPolicy(
+    request: { url: URL; accept: string },
+    headers: IncomingHttpHeaders,
+    moments: Moments,
+  ): Policy | undefined {
     // An answer that ends with its connection may have been cut off, which is acceptable for one call only.
     const isWhole = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
     const { storable, policy } = policyOf(request, readCacheFields(headers), headers, moments);
@@ -99,18 +84,10 @@ export function createPolicyReader(now: () => number): ReadPolicy {
   };
 }
 
-/**
- * The fields of an answer about caching, sanitised: each stands there once, in the one form that the RFC gives it, or not at all. The
- * library does not recognise `No-Store`, adds up a negative `Age`, and reads a year in `Expires: 9999`.
- */
-interface CacheFields {
-  'cache-control'?: string;
-  expires?: string;
-  etag?: string;
-  'last-modified'?: string;
-  vary?: string;
-  'content-type'?: string;
-}
+/** An answer's fields, each once in its RFC form or not at all: the library reads `No-Store` and `Age: -1` wrongly. */
+type CacheFields = {
+  [name in 'cache-control' | 'expires' | 'etag' | 'last-modified' | 'vary' | 'content-type']?: string;
+};
 
 /** When a request went out and its answer came, in milliseconds since 1970. */
 interface Moments {
@@ -131,17 +108,13 @@ const entityTag = /^(?:W\/)?"[\x21\x23-\x7e]*"$/;
 const directive = /([^\s,="]+)(?:\s*=\s*("(?:[^"\\]|\\.)*"|[^\s,"]*))?/g;
 
 function readCacheFields(headers: IncomingHttpHeaders): CacheFields {
-  const text = (name: string) => textOf(headers, name);
   const fields: CacheFields = {};
-  const control = [readControl(text('cache-control')), readPragma(headers)].filter(Boolean).join(', ');
+  const pragma = headers['cache-control'] === undefined && /no-cache/i.test(textOf(headers, 'pragma') ?? '');
+  // HTTP/1.0's `Pragma` counts where there is no Cache-Control.
+  const control = pragma ? 'no-cache' : readControl(textOf(headers, 'cache-control'));
   if (control !== '') fields['cache-control'] = control;
-  const [expires, etag, modified, vary, type] = [
-    text('expires'),
-    text('etag'),
-    text('last-modified'),
-    text('vary'),
-    text('content-type'),
-  ];
+  const names = ['expires', 'etag', 'last-modified', 'vary', 'content-type'];
+  const [expires, etag, modified, vary, type] = names.map((name) => textOf(headers, name));
   // An invalid date counts as past (RFC 9111, 5.3).
   if (expires !== undefined) fields.expires = isDate(expires) ? expires : new Date(0).toUTCString();
   if (etag !== undefined && etag.length <= maxTagLength && entityTag.test(etag)) fields.etag = etag;
@@ -166,10 +139,7 @@ function readAnswerFields(headers: IncomingHttpHeaders, { asked, came }: Moments
   };
 }
 
-/**
- * The directives that matter to a cache which serves nothing stale: `must-revalidate` and its kin, `stale-while-revalidate` and
- * `stale-if-error` do not. Of several ages the shortest counts; one that is no number is 0.
- */
+/** The directives that matter where nothing stale is served. Of several ages the shortest counts; malformed is 0. */
 function readControl(text = ''): string {
   const found = new Map<string, string>();
   for (const [, written = '', quoted = ''] of text.matchAll(directive)) {
@@ -184,17 +154,8 @@ function readControl(text = ''): string {
   return [...found.values()].join(', ');
 }
 
-/** HTTP/1.0's `Pragma: no-cache`, which counts where there is no Cache-Control. */
-function readPragma(headers: IncomingHttpHeaders): string {
-  if (headers['cache-control'] !== undefined) return '';
-  return /no-cache/i.test(textOf(headers, 'pragma') ?? '') ? 'no-cache' : '';
-}
+const isDate = (text: string): boolean => httpDate.test(text) && !Number.isNaN(Date.parse(text));
 
-function isDate(text: string): boolean {
-  return httpDate.test(text) && !Number.isNaN(Date.parse(text));
-}
-
-/** A header as one text, however often it came. */
 function textOf(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value.join(', ') : value?.trim();

@@ -3,17 +3,14 @@ import type { InboundBudget } from '../http/inbound-budget.js';
 import type { WholeAnswer } from './exchange.js';
 import type { CheckedUrl, FetchOptions, Source } from './fetch.js';
 
-/** A file that a call names by its url. */
 export interface FileRequest {
   tenant: string;
-  /** The `Accept` header. */
   accept: string;
   /** Bytes at most, where that is less than the source's own. */
   maxBytes: number | undefined;
 }
 
 export interface FileWait {
-  /** Ends the wait at once; the promise is rejected with its reason. */
   signal: AbortSignal;
   /** A download that several calls wait for is a part of the first one's trace. */
   trace?: FetchOptions['trace'];
@@ -21,7 +18,6 @@ export interface FileWait {
   expect(): Promise<void>;
 }
 
-/** A file for one call. */
 export interface SourceFile {
   bytes: Uint8Array<ArrayBuffer>;
   /** Its media type as its server says; empty where it says nothing. */
@@ -32,29 +28,16 @@ export interface SourceFile {
   release(): void;
 }
 
-/** Brings files by their urls, once for all calls of a tenant that want the same at the same time. */
-export interface SourceFiles {
-  check: Source['check'];
-  /** A cached file, which the result hands out. Throws as `Source.cached` does. */
-  cached(checked: CheckedUrl, request: FileRequest): (() => SourceFile) | undefined;
-  /** Rejects as `Source.fetch` does, and as `expect` or the inbound budget does. */
-  bring(checked: CheckedUrl, request: FileRequest & FileWait): Promise<SourceFile>;
-}
+export type SourceFiles = ReturnType<typeof createSourceFiles>;
 
-/**
- * A download that several calls wait for has an inbound transfer of its own, which counts its bytes and ends it where they come too
- * slowly, and goes on when the call leaves that started it.
- */
-export function createSourceFiles({
-  source,
-  inboundBudget,
-  count = () => undefined,
-}: {
+interface SourceFilesParts {
   source: Source;
   inboundBudget: InboundBudget;
-  /** Counts the cache status of files. */
   count?: CacheNamespace<never>['count'];
-}): SourceFiles {
+}
+
+/** Brings files by url, once for all calls of a tenant; a download outlives the call that started it. */
+export function createSourceFiles({ source, inboundBudget, count = () => undefined }: SourceFilesParts) {
   const inFlight = createInFlight<WholeAnswer>();
   const hold = createSharedHolds(inboundBudget);
 
@@ -82,14 +65,10 @@ export function createSourceFiles({
 
   function handOut({ headers, body }: WholeAnswer, shared: boolean, tenant: string): SourceFile {
     const type = headers['content-type'];
-    return {
-      bytes: body,
-      type: typeof type === 'string' ? type : '',
-      shared,
-      release: hold(tenant, body),
-    };
+    return { bytes: body, type: typeof type === 'string' ? type : '', shared, release: hold(tenant, body) };
   }
 
+  /** A cached file, which the result hands out. Throws as `Source.cached` does. */
   function cached(checked: CheckedUrl, request: FileRequest): (() => SourceFile) | undefined {
     const found = source.cached(checked, request);
     if (!found) return undefined;
@@ -100,17 +79,17 @@ export function createSourceFiles({
   }
 
   return {
-    check: (raw, field) => source.check(raw, field),
+    check: source.check,
     cached,
-    async bring(checked, request) {
+    /** Rejects as `Source.fetch` does, and as `expect` or the inbound budget does. */
+    async bring(checked: CheckedUrl, request: FileRequest & FileWait): Promise<SourceFile> {
       const { tenant, accept, maxBytes, signal } = request;
       const found = cached(checked, request);
       if (found) return found();
       // Another limit is another download: one may fail where the other does not.
       const key = JSON.stringify([tenant, accept, maxBytes, checked.href]);
-      const { value, joined, shared } = await inFlight.join(key, signal, (signal) =>
-        download(checked, request, signal),
-      );
+      const own = (signal: AbortSignal) => download(checked, request, signal);
+      const { value, joined, shared } = await inFlight.join(key, signal, own);
       count(joined ? 'shared' : (value.cacheStatus ?? 'miss'));
       return handOut(value, shared || value.cacheStatus !== undefined, tenant);
     },
@@ -119,20 +98,17 @@ export function createSourceFiles({
 
 /** Counts bytes as held by a tenant's calls while any of them uses them, once however many do; the result ends one use. */
 function createSharedHolds(budget: Pick<InboundBudget, 'hold'>) {
-  const held = new WeakMap<Uint8Array, { users: number; release: () => void }>();
+  const held = new WeakMap<Uint8Array, { users: Set<object>; release: () => void }>();
 
   return function hold(tenant: string, bytes: Uint8Array): () => void {
-    const entry = held.get(bytes) ?? { users: 0, release: budget.hold(tenant, bytes.byteLength) };
+    const entry = held.get(bytes) ?? { users: new Set(), release: budget.hold(tenant, bytes.byteLength) };
     held.set(bytes, entry);
-    entry.users += 1;
-    let released = false;
-    return function release() {
-      if (released) return;
-      released = true;
-      entry.users -= 1;
-      if (entry.users > 0) return;
+    const release = () => {
+      if (!entry.users.delete(release) || entry.users.size > 0) return;
       held.delete(bytes);
       entry.release();
     };
+    entry.users.add(release);
+    return release;
   };
 }

@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { tryUrl } from '../../schemas/input/parse.js';
 import { urlParameter } from '../../schemas/parameters/compile-schema.js';
 import { GatewayError, inputError } from '../errors.js';
-import { addressVerdict, hostNameRefusal } from './address.js';
+import { addressRefusal, hostNameRefusal } from './address.js';
 
 /** A url that may be requested; the addresses of a host name are still to be checked. */
 export interface Target {
@@ -13,18 +13,17 @@ export interface Target {
   exempt: boolean;
 }
 
-type UrlVerdict =
-  | ({ ok: true } & Target)
-  /** `unparseable`: `problem` is for the client. `refused`: `problem` is for the log only. */
-  | { ok: false; kind: 'unparseable' | 'refused'; problem: string };
+/** `unparseable`: `problem` is for the client. `refused`: `problem` is for the log only. */
+type UrlVerdict = ({ ok: true } & Target) | { ok: false; kind: 'unparseable' | 'refused'; problem: string };
 
 const { maxLength } = urlParameter;
+const notUrl = 'is a string, but not a url; allowed is an absolute one, e.g. https://example.com/photo.jpg';
 const tooLong = `is longer than the ${maxLength} characters that are allowed, percent-encoded ones counted as three`;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const stripped = /[\u0000-\u001f\u007f-\u009f\\]/;
 const userInfo = /^[^/?#]*\/\/[^/?#]*@/;
 
-/** The target of a stranger's url; throws `invalid_input` on `field` for what is no url, `source_refused` for one that may not be fetched. */
+/** The target of a stranger's url; throws `invalid_input` on `field` for what is no url, or `source_refused`. */
 export function checkUrl(raw: string, origins: ExemptOrigins, field = 'url'): Target {
   const verdict = parseSourceUrl(raw, origins);
   if (verdict.ok) return verdict;
@@ -33,20 +32,16 @@ export function checkUrl(raw: string, origins: ExemptOrigins, field = 'url'): Ta
 }
 
 /**
- * Checks a url without any I/O. Pure. `base` resolves a redirect's relative `Location`. The raw string comes first, because the
- * WHATWG parser silently drops tabs, newlines and outer spaces and reads `\` as `/`: what another reader of the same string (a log,
- * a filter in front) sees must be what is fetched. Everything else is checked after the parser's normalisation, which turns
- * decimal, octal, hexadecimal and full-width hosts into dotted quads.
+ * Checks a url. Pure. `base` resolves a redirect's `Location`. The raw string comes first, because the WHATWG parser
+ * drops tabs, newlines and outer spaces and reads `\` as `/`: what a log or a filter sees must be what is fetched. All
+ * else is checked after its normalisation, which turns decimal, octal, hexadecimal and full-width hosts into dotted
+ * quads.
  */
 export function parseSourceUrl(raw: string, exemptOrigins: ExemptOrigins, base?: URL): UrlVerdict {
   const malformed = malformation(raw);
   if (malformed) return { ok: false, kind: 'unparseable', problem: malformed };
   const url = tryUrl(raw, base);
-  if (!url) {
-    const problem =
-      'is a string, but not a url; allowed is an absolute one, e.g. https://example.com/photo.jpg';
-    return { ok: false, kind: 'unparseable', problem };
-  }
+  if (!url) return { ok: false, kind: 'unparseable', problem: notUrl };
   // The parser's percent-encoding makes up to nine characters of one, and the result is checked again before each request.
   if (url.href.length > maxLength) return { ok: false, kind: 'unparseable', problem: tooLong };
   const exempt = exemptOrigins.has(url.origin);
@@ -72,28 +67,21 @@ function refusal(url: URL): string | undefined {
   if (url.protocol !== 'https:') return `scheme ${url.protocol}`;
   if (url.port !== '') return `port ${url.port}`;
   const host = hostOf(url);
-  if (isIP(host) === 0) return hostNameRefusal(url.hostname);
-  const verdict = addressVerdict(host);
-  return verdict.public ? undefined : verdict.reason;
+  return isIP(host) === 0 ? hostNameRefusal(url.hostname) : addressRefusal(host);
 }
 
 /** Origins that the operator exempts from the guard, each `scheme://host[:port]` as `URL.origin` writes it. */
 type ExemptOrigins = ReadonlySet<string>;
 
-/**
- * Reads the operator's exempt origins. An entry names exactly one scheme, host and port, e.g. `http://127.0.0.1:9100`; a path, a
- * user name, a wildcard or another scheme throws, because a rule that means more than its author thinks is a hole. The error
- * names the entry's place in the list, never its text.
- */
+/** Reads exempt origins: one that means more than its author thinks is a hole. Errors name an index, never the text. */
 export function parseExemptOrigins(list: readonly string[]): ExemptOrigins {
   return new Set(
     list.map((entry, index) => {
       const url = tryUrl(entry);
       const exact = url && /^https?:$/.test(url.protocol) && !url.hostname.includes('*');
       if (!exact || entry.toLowerCase().replace(/\/$/, '') !== withDefaultPort(entry, url)) {
-        throw new Error(
-          `exempt origin ${index + 1} is not of the form scheme://host or scheme://host:port, e.g. http://127.0.0.1:9100`,
-        );
+        const form = 'scheme://host or scheme://host:port, e.g. http://127.0.0.1:9100';
+        throw new Error(`exempt origin ${index + 1} is not of the form ${form}`);
       }
       return url.origin;
     }),
@@ -106,7 +94,7 @@ function withDefaultPort(entry: string, url: URL): string {
   return url.port === '' && entry.replace(/\/$/, '').endsWith(port) ? `${url.origin}${port}` : url.origin;
 }
 
-/** One message for every refusal, so that nobody can map a network by the answers; `reason` is for the log. */
+/** One message for every refusal, so that no caller can map a network by the answers; `reason` is for the log. */
 export function sourceRefused(reason: string): GatewayError {
   return new GatewayError('source_refused', { cause: new Error(reason) });
 }
@@ -126,51 +114,40 @@ export function sourceTooLarge(maxBytes: number): GatewayError {
 type Resolve = (name: string, signal: AbortSignal) => Promise<readonly string[]>;
 
 export interface AddressLookupOptions {
-  /** Resolves names that strangers send. */
   resolve?: Resolve;
-  /** Resolves the hosts of exempt origins. */
   resolveExempt?: Resolve;
 }
 
-/**
- * The addresses at which a target may be reached now, in the order to try them: looked up before every request, over an open
- * connection too. Rejects with `source_refused` if one of them is not public or there is none, `source_failed` if the name servers do
- * not answer, or with `signal`'s reason.
- */
-export type LookUpAddresses = (target: Target, signal: AbortSignal) => Promise<readonly string[]>;
+export type LookUpAddresses = ReturnType<typeof createAddressLookup>;
 
 /** How name servers and the system's look-up report a name that is missing or has no address. */
 const missingNameCodes = new Set(['ENOTFOUND', 'ENODATA', 'EAI_NONAME']);
 
-/** Looks a name up once and checks every address that it has, unless the operator vouches for the origin. */
+/**
+ * Looks a name up once, before every request, and checks all its addresses unless the operator vouches for the origin.
+ * Rejects with `source_refused` if one is not public or there is none, or with `source_failed`.
+ */
 export function createAddressLookup({
   resolve = createResolve(),
-  resolveExempt = resolveBySystem,
-}: AddressLookupOptions): LookUpAddresses {
-  return async function lookUpAddresses({ url, exempt }, signal) {
+  // As any program on the machine would, with search domains: these names are the operator's own.
+  resolveExempt = async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
+}: AddressLookupOptions) {
+  return async function lookUpAddresses({ url, exempt }: Target, signal: AbortSignal) {
     const host = hostOf(url);
-    if (isIP(host) === 0) {
-      const addresses = await lookUp(exempt ? resolveExempt : resolve, { host, exempt }, signal);
-      if (!exempt) addresses.forEach(requirePublic);
-      return addresses;
-    }
-    if (!exempt) requirePublic(host);
-    return [host];
+    const byName = exempt ? resolveExempt : resolve;
+    const addresses = isIP(host) === 0 ? await lookUp(byName, host, exempt, signal) : [host];
+    if (!exempt) addresses.forEach(requirePublic);
+    return addresses;
   };
 }
 
-/** Throws `source_refused` unless `address` is public. */
 export function requirePublic(address: string): void {
-  const verdict = addressVerdict(address);
-  if (!verdict.public) throw sourceRefused(`${address}: ${verdict.reason}`);
+  const reason = addressRefusal(address);
+  if (reason !== undefined) throw sourceRefused(`${address}: ${reason}`);
 }
 
-/** Refuses a missing name as it refuses an internal one: else anybody could probe for internal names. */
-async function lookUp(
-  resolve: Resolve,
-  { host, exempt }: { host: string; exempt: boolean },
-  signal: AbortSignal,
-): Promise<readonly string[]> {
+/** Refuses a missing name as it refuses an internal one: else callers could probe for internal names. */
+async function lookUp(resolve: Resolve, host: string, exempt: boolean, signal: AbortSignal) {
   signal.throwIfAborted();
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -187,18 +164,11 @@ async function lookUp(
 }
 
 /**
- * Resolves names that strangers send: the hosts file, then DNS by c-ares. Not `dns.lookup`: getaddrinfo occupies one of the few
- * libuv threads that the image encodes need, and cannot be cancelled, so that a handful of names under a silent name server would
- * stop every tenant's images. It also means that no search domain is ever appended to a stranger's name. Default hosts file:
- * `/etc/hosts`; name servers (`ip:port`): the system's.
+ * Resolves names that strangers send: the hosts file, then DNS by c-ares, without search domains. Not `dns.lookup`,
+ * which occupies a libuv thread and cannot be cancelled: a few names under a silent name server would stop all image
+ * encodes.
  */
-export function createResolve({
-  hostsFile = '/etc/hosts',
-  servers,
-}: {
-  hostsFile?: string;
-  servers?: readonly string[];
-} = {}): Resolve {
+export function createResolve(hostsFile = '/etc/hosts', servers?: readonly string[]): Resolve {
   const listed = createHostsFile(hostsFile);
   return async function resolve(name, signal) {
     const fromFile = listed(name);
@@ -219,17 +189,7 @@ export function createResolve({
   };
 }
 
-/** As any program on the machine would, with search domains: only for names that the operator wrote. */
-async function resolveBySystem(name: string): Promise<readonly string[]> {
-  const found = await lookup(name, { all: true });
-  return found.map(({ address }) => address);
-}
-
-/**
- * Reads a hosts file (hosts(5)) again whenever it has changed, and returns the addresses of a name in lower case; a missing file lists
- * nothing. Synchronous: the file is small and in the page cache, while `fs.promises` would queue behind the image encodes. Node
- * reads hosts files within `dns.lookup` alone.
- */
+/** The addresses of a name in a hosts file. Synchronous, for `fs.promises` would queue behind image encodes. */
 export function createHostsFile(path: string): (name: string) => readonly string[] {
   let version = '';
   let names = new Map<string, string[]>();

@@ -6,7 +6,6 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Context } from 'koa';
 import { contentType } from 'mime-types';
 
-/** Served from the source tree. */
 const sharedFolder = new URL('gateway/http/assets/', import.meta.resolve('helper-gateway/package.json'));
 
 /** Files of the pages on both ports. */
@@ -17,57 +16,40 @@ export const sharedFiles = {
 
 export type SharedFile = keyof typeof sharedFiles;
 
-export interface Asset {
-  body: Buffer;
-  /** The media type. */
-  type: string;
-  /** A hash of the content, part of the address, so that browsers may cache it for ever. */
-  version: string;
-}
+/** `version` is a hash of the content, part of the address, so that browsers may cache it for ever. */
+export type Asset = ReturnType<typeof makeAsset>;
 
-/**
- * Brotli's quality 9 takes some 150 ms for a megabyte of script; its best takes seconds for a tenth less. The default window costs
- * 20 ms even for a small page, and anybody may ask for pages: so the window fits the body.
- */
 const encodings = {
-  br: (body: Buffer) =>
-    promisify(brotliCompress)(body, {
-      params: {
-        [constants.BROTLI_PARAM_QUALITY]: 9,
-        [constants.BROTLI_PARAM_LGWIN]: windowBits(body.length),
-      },
-    }),
-  gzip: (body: Buffer) => promisify(gzip)(body, { level: 9 }),
+  /** Quality 9 takes some 150 ms for a megabyte of script, the best seconds; the default window 20 ms for any page. */
+  br(body: Buffer): Promise<Buffer> {
+    const { BROTLI_MIN_WINDOW_BITS: least, BROTLI_DEFAULT_WINDOW: most } = constants;
+    const windowBits = Math.min(most, Math.max(least, Math.ceil(Math.log2(body.length + 16))));
+    const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_LGWIN]: windowBits };
+    return promisify(brotliCompress)(body, { params });
+  },
+  gzip: (body: Buffer): Promise<Buffer> => promisify(gzip)(body, { level: 9 }),
 };
-
-/** The smallest window that holds so many bytes. */
-function windowBits(bytes: number): number {
-  const { BROTLI_MIN_WINDOW_BITS: least, BROTLI_DEFAULT_WINDOW: most } = constants;
-  return Math.min(most, Math.max(least, Math.ceil(Math.log2(bytes + 16))));
-}
-
-type Encoding = keyof typeof encodings;
 
 const alreadyCompressed = /^image\/(?!svg)/;
 const leastCompressedBytes = 1024;
 
-export function readAsset(file: URL | string): Asset {
-  const type = contentType(extname(typeof file === 'string' ? file : file.pathname));
-  return makeAsset(readFileSync(file), type || 'application/octet-stream');
+export function readAsset(file: URL) {
+  return makeAsset(readFileSync(file), contentType(extname(file.pathname)) || 'application/octet-stream');
 }
 
-export function makeAsset(body: Buffer, type: string): Asset {
-  return { body, type, version: createHash('sha256').update(body).digest('hex').slice(0, 12) };
+export function makeAsset(body: Buffer, type: string) {
+  const version = createHash('sha256').update(body).digest('hex').slice(0, 12);
+  return { body, type, version, compressed: {} as { [name in keyof typeof encodings]?: Promise<Buffer> } };
 }
 
 /** For `cache-control`: the address changes with the content. */
 export const cachedForever = 'public, max-age=31536000, immutable';
 
-const compressed = new WeakMap<Asset, Map<Encoding, Promise<Buffer>>>();
-
-/** Answers with an asset and its ETag, compressed as the client accepts it (once per encoding); 304 where the client has it. */
+/** Answers with an asset and its ETag, compressed once per encoding; 304 where the client has it. */
 export async function sendAsset(ctx: Context, asset: Asset, cacheControl: string): Promise<void> {
-  const encoding = encodingFor(ctx, asset);
+  const isPlain = asset.body.length < leastCompressedBytes || alreadyCompressed.test(asset.type);
+  const chosen = isPlain ? false : ctx.acceptsEncodings('br', 'gzip', 'identity');
+  const encoding = chosen === 'br' || chosen === 'gzip' ? chosen : undefined;
   ctx.set('cache-control', cacheControl);
   ctx.vary('accept-encoding');
   ctx.etag = encoding === undefined ? asset.version : `${asset.version}-${encoding}`;
@@ -77,21 +59,11 @@ export async function sendAsset(ctx: Context, asset: Asset, cacheControl: string
     ctx.status = 304;
     return;
   }
-  if (encoding !== undefined) ctx.set('content-encoding', encoding);
-  ctx.body = encoding === undefined ? asset.body : await compress(asset, encoding);
+  ctx.body = asset.body;
+  if (encoding !== undefined) {
+    ctx.set('content-encoding', encoding);
+    asset.compressed[encoding] ??= encodings[encoding](asset.body);
+    ctx.body = await asset.compressed[encoding];
+  }
   ctx.state.sharedBody = true;
-}
-
-function encodingFor(ctx: Context, { body, type }: Asset): Encoding | undefined {
-  if (body.length < leastCompressedBytes || alreadyCompressed.test(type)) return undefined;
-  const chosen = ctx.acceptsEncodings('br', 'gzip', 'identity');
-  return chosen === 'br' || chosen === 'gzip' ? chosen : undefined;
-}
-
-function compress(asset: Asset, encoding: Encoding): Promise<Buffer> {
-  const done = compressed.get(asset) ?? new Map<Encoding, Promise<Buffer>>();
-  compressed.set(asset, done);
-  const made = done.get(encoding) ?? encodings[encoding](asset.body);
-  done.set(encoding, made);
-  return made;
 }

@@ -7,19 +7,8 @@ import { GatewayError, inputError } from '../errors.js';
 /** Loads koa-body, which takes a tenth of a second for parsers and a validator that nothing here uses. */
 export const loadKoaBody = () => import('koa-body');
 
-/**
- * Reads the body of a request as bytes. koa-body reads and bounds it; its own parsers of JSON and forms hide repeated names
- * and take time that grows faster than the body. Rejects with `too_large`, `unsupported_media_type` where it is compressed,
- * `invalid_input` where it breaks off, or the signal's reason.
- */
-export function createTextReader({
-  maxBytes,
-  types,
-}: {
-  maxBytes: number;
-  /** Media types that are read. */
-  types: string[];
-}): (ctx: Context, watch?: BodyWatch) => Promise<Uint8Array> {
+/** Reads a body as bytes, by koa-body, whose own parsers hide repeated names and take superlinear time. */
+export function createTextReader(maxBytes: number) {
   let reader: ReturnType<typeof open> | undefined;
 
   async function open() {
@@ -28,7 +17,7 @@ export function createTextReader({
       json: false,
       urlencoded: false,
       text: true,
-      textTypes: types,
+      textTypes: ['application/json', 'application/x-www-form-urlencoded'],
       textLimit: maxBytes,
       parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
       // Bytes, not text: UTF-8 is checked later.
@@ -36,7 +25,7 @@ export function createTextReader({
     });
   }
 
-  return async function readText(ctx, watch) {
+  return async function readText(ctx: Context, watch?: BodyWatch): Promise<Uint8Array> {
     reader ??= open();
     const read = await reader;
     const { request } = ctx as Context & { request: { body?: unknown } };
@@ -53,10 +42,7 @@ export function createTextReader({
   };
 }
 
-/**
- * A body of so many bytes that came whole with its head, as most small ones do; undefined for any other. koa-body and what it takes
- * beside it (events, a promise, a budget's entry) cost a quarter of a small call's CPU.
- */
+/** A body that came whole with its head, as most small ones do: koa-body costs a quarter of a small call's CPU. */
 export function readWhole(request: IncomingMessage, bytes: number): Uint8Array | undefined {
   const isHere = request.readableLength === bytes && !request.destroyed;
   if (!isHere || request.headers.expect !== undefined) return undefined;
@@ -69,7 +55,7 @@ export function readWhole(request: IncomingMessage, bytes: number): Uint8Array |
 
 const wholeBodies = new WeakSet<IncomingMessage>();
 
-/** Whether all of a body has come. Node's parser tells a request's end only after what its last bytes have caused. */
+/** Whether all of a body has come. Node's parser reports a request's end only after what its last bytes have caused. */
 export function isComplete(request: IncomingMessage): boolean {
   return request.complete || wholeBodies.has(request);
 }
@@ -93,17 +79,10 @@ function incompleteBody(cause?: unknown): GatewayError {
   return inputError([{ field: 'body', problem }], cause);
 }
 
-/** Whether a request brings a body, by its headers. */
-export function hasBody(headers: NodeJS.Dict<string | string[]>): boolean {
-  if (headers['transfer-encoding'] !== undefined) return true;
-  return headers['content-length'] !== undefined && headers['content-length'] !== '0';
-}
-
 /** Bytes of the body that a request brings, by its headers: 0 for none, infinite where they do not say. */
-export function announcedBytes(headers: NodeJS.Dict<string | string[]>): number {
-  if (!hasBody(headers)) return 0;
-  const length = headers['content-length'];
-  return headers['transfer-encoding'] === undefined ? Number(length) : Number.POSITIVE_INFINITY;
+export function announcedBytes(headers: IncomingHttpHeaders): number {
+  if (headers['transfer-encoding'] !== undefined) return Number.POSITIVE_INFINITY;
+  return Number(headers['content-length'] ?? 0);
 }
 
 /** Throws for a compressed body: it is never decoded, for a few kilobytes may hold gigabytes. */
@@ -113,9 +92,7 @@ export function requirePlain(ctx: Pick<Context, 'get'>, options: { message?: str
 }
 
 export interface BodyWatch {
-  /** Called with the length of each chunk of the body. */
   onBytes(bytes: number): void;
-  /** Ends the reading with its reason. */
   signal: AbortSignal;
 }
 
@@ -124,8 +101,8 @@ const freeBytes = 64 * 1024;
 const leastMeanChunk = 32;
 
 /**
- * Waits for `reading`, which has just begun to read the request's body, and reports its bytes as they come. Ends it with its
- * signal's reason, or where the body comes in chunks of a few bytes: a megabyte of single ones blocks the main thread for seconds.
+ * Waits for `reading`, which has just begun, and reports its bytes. Ends it with its signal's reason, or where chunks
+ * have a few bytes each: a megabyte of single ones blocks the main thread for seconds.
  */
 export function meterBody<T>(
   request: IncomingMessage,
@@ -149,8 +126,10 @@ export function meterBody<T>(
     const count = (chunk: Uint8Array) => {
       chunks += 1;
       bytes += chunk.length;
-      if (bytes > freeBytes && bytes < chunks * leastMeanChunk) end(tinyChunks());
-      else onBytes(chunk.length);
+      if (bytes > freeBytes && bytes < chunks * leastMeanChunk) {
+        const problem = `must come in larger chunks: these hold less than ${leastMeanChunk} bytes on average`;
+        end(inputError([{ field: 'body', problem }]));
+      } else onBytes(chunk.length);
     };
     reading.then(resolve, reject).finally(stop);
     request.on('data', count);
@@ -159,54 +138,39 @@ export function meterBody<T>(
   });
 }
 
-function tinyChunks(): GatewayError {
-  const problem = `must come in larger chunks: these hold less than ${leastMeanChunk} bytes on average`;
-  return inputError([{ field: 'body', problem }]);
-}
-
 /** A promised length is trusted once so much has come. */
 const trustedBytes = 1024 * 1024;
 
-/**
- * Reads a body of many megabytes into one array as it comes: joining its chunks at the end would block the main thread for a tenth of a
- * second. Rejects with `too_large`, `invalid_input` where it breaks off, or with `signal`'s reason.
- */
-export function readBytes(
-  request: Readable & { headers?: IncomingHttpHeaders },
-  { maxBytes, signal }: { maxBytes: number; signal?: AbortSignal | undefined },
+/** Reads many megabytes into one array: joining chunks would block the main thread for a tenth of a second. */
+export async function readBytes(
+  request: IncomingMessage,
+  { maxBytes, signal }: { maxBytes: number; signal: AbortSignal },
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const promised = Number(request.headers?.['content-length'] ?? trustedBytes);
-  const open = () => {
-    let buffer = createGrowingBuffer(maxBytes, promised, trustedBytes);
-    return {
-      write(chunk: Uint8Array) {
-        if (!buffer.add(chunk)) throw bodyTooLarge(maxBytes);
-      },
-      end: () => buffer.bytes(),
-      drop() {
-        buffer = createGrowingBuffer(0);
-      },
-    };
+  const promised = Number(request.headers['content-length'] ?? trustedBytes);
+  let buffer = createGrowingBuffer(maxBytes, promised, trustedBytes);
+  const sink = {
+    write(chunk: Uint8Array) {
+      if (!buffer.add(chunk)) throw bodyTooLarge(maxBytes);
+    },
+    end: () => buffer.bytes(),
+    drop() {
+      buffer = createGrowingBuffer(0);
+    },
   };
-  return readInto(request, open, { signal, brokenOff: incompleteBody });
+  return readInto(request, sink, { signal, brokenOff: incompleteBody });
 }
 
-/** Consumes the bytes of a body as they come; an error that it throws ends the reading. */
-export interface Sink<T> {
+interface Sink<T> {
   write(chunk: Uint8Array): void;
-  /** The result, when all bytes have come. */
   end(): T;
   /** Frees the bytes: an error keeps alive what its stack ran through until somebody reads it. */
   drop(): void;
 }
 
-/**
- * Reads a request's body into the sink that `open` makes. The request is never destroyed: it is paused when the promise rejects,
- * and what is left of it is the caller's to read and drop.
- */
+/** Reads a body into a sink. Never destroys the request: pauses it before the promise rejects. */
 export function readInto<T>(
   request: Readable,
-  open: () => Sink<T>,
+  sink: Sink<T>,
   { signal, brokenOff }: { signal?: AbortSignal | undefined; brokenOff: (cause?: Error) => Error },
 ): Promise<T> {
   // Stays: a client may go away after the last byte, and an error without a listener ends the process.
@@ -214,8 +178,6 @@ export function readInto<T>(
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     if (request.destroyed || request.readableEnded) throw brokenOff();
-    const sink = open();
-
     const leave = () => {
       request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onError);
       signal?.removeEventListener('abort', onAbort);
@@ -250,26 +212,16 @@ export function readInto<T>(
   });
 }
 
-/** Gathers chunks into one array of limited length. */
-export interface GrowingBuffer {
-  /** False, and nothing added, where the chunk would pass the limit. */
-  add(chunk: Uint8Array): boolean;
-  /** All bytes, alone in their ArrayBuffer, so that it can be transferred to a worker. */
-  bytes(): Uint8Array<ArrayBuffer>;
-}
+export type GrowingBuffer = ReturnType<typeof createGrowingBuffer>;
 
 const defaultBytes = 256 * 1024;
 
 /**
- * Copies chunks into one array: a million chunks of one byte would each hold an object of their own. With an `expected` length the
- * array is made once, at the start or when `first` bytes have come; a promise that is not kept costs address space only, since the
- * system zeroes pages when they are first written. Past it the array doubles.
+ * Copies chunks into one array: a million chunks of one byte would be as many objects. It is made once for an
+ * `expected` length, at the start or when `first` bytes have come: a false promise costs address space only. Past it it
+ * doubles.
  */
-export function createGrowingBuffer(
-  maxBytes: number,
-  expected = defaultBytes,
-  first = expected,
-): GrowingBuffer {
+export function createGrowingBuffer(maxBytes: number, expected = defaultBytes, first = expected) {
   let buffer = new Uint8Array(Math.min(expected, first, maxBytes));
   let length = 0;
 
@@ -281,7 +233,8 @@ export function createGrowingBuffer(
   }
 
   return {
-    add(chunk) {
+    /** False, and nothing added, where the chunk would pass the limit. */
+    add(chunk: Uint8Array): boolean {
       const total = length + chunk.length;
       if (total > maxBytes) return false;
       if (total > buffer.length) grow(total);
@@ -289,6 +242,7 @@ export function createGrowingBuffer(
       length = total;
       return true;
     },
+    /** All bytes, alone in their ArrayBuffer, so that it can be transferred to a worker. */
     bytes: () => (length === buffer.length ? buffer : buffer.slice(0, length)),
   };
 }
@@ -296,8 +250,12 @@ export function createGrowingBuffer(
 /** The media type of files of unknown content. */
 export const unknownType = 'application/octet-stream';
 
+export function essenceOf(type: string): string {
+  return (type.split(';', 1)[0] ?? '').trim().toLowerCase();
+}
+
 /** A file's media type: what its sender says, else what its name says, for curl knows few endings. */
 export function fileType(said: string, name: string | undefined): string {
-  const isSaid = said !== '' && said.split(';', 1)[0]?.trim().toLowerCase() !== unknownType;
+  const isSaid = said !== '' && essenceOf(said) !== unknownType;
   return isSaid ? said : (name !== undefined && lookup(name)) || unknownType;
 }

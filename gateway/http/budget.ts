@@ -1,6 +1,5 @@
 import { performance } from 'node:perf_hooks';
 
-/** Milliseconds of a monotonic clock. */
 export const monotonic = () => performance.now();
 
 /** How often both budgets look for transfers that are too slow. */
@@ -9,10 +8,7 @@ export const tickMs = 50;
 /** The most that one iteration of the event loop counts for on a `PeerClock`. */
 const longestIterationMs = 100;
 
-/**
- * The time that the other side of a transfer has had. An iteration of the event loop in which this thread was too busy to read or
- * write counts for 100 ms at most: each reads all that has come, so a peer that sends is heard in each.
- */
+/** The time that a peer has had. An iteration of the event loop reads all that has come: it counts 100 ms at most. */
 export class PeerClock {
   readonly #now: () => number;
   #time = 0;
@@ -39,10 +35,8 @@ export interface MinimumRateOptions {
 }
 
 /**
- * The minimum rate of a transfer, as a leaky bucket (Kestrel's minimum data rates with grace period are alike): the grace period
- * runs down with the clock, and each byte buys its share of a second back, never beyond the whole. So neither a pause nor a slow
- * stretch ends a transfer, and a byte now and then does not keep it alive. Packages for rates slow a transfer down; none says
- * that it is too slow.
+ * A minimum rate as a leaky bucket (like Kestrel's): the grace period runs down, and each byte buys its share of a
+ * second back. So neither a pause nor a slow stretch ends a transfer, and a byte now and then does not keep it alive.
  */
 export class MinimumRate {
   readonly #options: MinimumRateOptions;
@@ -79,10 +73,7 @@ export class TenantSums {
     return this.#sums.get(tenant) ?? 0;
   }
 
-  /**
-   * A tenant with one of the largest sums: none has twice as much. Takes constant time, because a refusal must not get dearer with
-   * the number of tenants.
-   */
+  /** A tenant with one of the largest sums: none has twice as much. In constant time, however many there are. */
   largest(): string | undefined {
     const [tenant] = this.#bySize.findLast((tenants) => tenants.size > 0) ?? [];
     return tenant;
@@ -111,10 +102,7 @@ function exponentOf(sum: number): number {
 /** What one tick looks at, and what it ends: ending writes an answer or frees a connection. */
 const perTick = { seen: 2000, ended: 25 };
 
-/**
- * Ends the transfers that are over, a part of them at each tick: to look at very many at once would block the main thread, and those
- * that start together are over together. Returns the function to call at each tick.
- */
+/** Ends the transfers that are over, a part of them at each call: very many at once would block the main thread. */
 export function sweepRoundRobin<T>(
   transfers: ReadonlySet<T>,
   { isOver, end }: { isOver: (transfer: T, now: number) => boolean; end: (transfer: T) => void },

@@ -2,38 +2,22 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { hasBody, isComplete } from './body.js';
+import { announcedBytes, isComplete } from './body.js';
 
 /** Gives a server its connections, which another process accepts. */
 export interface Inlets {
-  /** Gives the url to reach it at. */
   listen(server: Server, place: { host: string; port: number }): Promise<string>;
-  /** Takes no more. */
   close(): void;
 }
 
-/** Connections that another process accepts for a server of this one. */
-export interface Inlet {
-  /** One that was used before may stay idle as long as any other; a new one is soon asked something. */
-  receive(socket: Socket, isUsed: boolean): void;
-  /**
-   * Stops to read on each connection on which nothing is asked, now or later, and gives them to be passed on and destroyed here.
-   */
-  pauseIdle(give: (socket: Socket) => void): Promise<void>;
-}
-
-/** What was asked last on a connection, and the bytes that had come with it. */
-interface Asked {
-  request: IncomingMessage;
-  response: ServerResponse;
-  bytes: number;
-}
+export type Inlet = ReturnType<typeof receiveConnections>;
 
 /** Has a server that does not listen work, and close, as one that does. */
-export function receiveConnections(server: Server): Inlet {
+export function receiveConnections(server: Server) {
   const open = new Set<Socket>();
-  const asked = new WeakMap<Socket, Asked>();
-  /** Those on which nothing has been asked here yet: the server would end them for that. */
+  /** The last request on a connection, and the bytes that had come by then. */
+  const asked = new WeakMap<Socket, Call & { bytes: number }>();
+  /** Those without a request here yet: the server would end them for that. */
   const parked = new Map<Socket, () => void>();
   let onEmpty: (() => void) | undefined;
 
@@ -65,7 +49,7 @@ export function receiveConnections(server: Server): Inlet {
     const { request, response, bytes } = last;
     if (!response.writableFinished || !request.complete) return false;
     // What has come since is the beginning of another request.
-    return hasBody(request.headers) || socket.bytesRead === bytes;
+    return announcedBytes(request.headers) > 0 || socket.bytesRead === bytes;
   }
 
   function park(socket: Socket): void {
@@ -80,8 +64,9 @@ export function receiveConnections(server: Server): Inlet {
   }
 
   return {
-    receive(socket, isUsed) {
-      // As a server's own are: whoever has said all may still be answered.
+    /** One that was used before may stay idle as long as any other; a new one is soon asked something. */
+    receive(socket: Socket, isUsed: boolean): void {
+      // As a server's own are: a client that has sent all may still be answered.
       socket.allowHalfOpen = true;
       open.add(socket);
       socket.once('close', () => {
@@ -92,8 +77,9 @@ export function receiveConnections(server: Server): Inlet {
       if (isUsed) park(socket);
       else server.emit('connection', socket);
     },
-    async pauseIdle(give) {
-      // Only what the server reads can be paused, and not in the turn in which it begins to.
+    /** Stops to read each connection once it has no request, and gives it to be passed on and destroyed here. */
+    async pauseIdle(give: (socket: Socket) => void): Promise<void> {
+      // Only what the server reads can be paused, and not in the iteration in which it begins to.
       for (const use of parked.values()) use();
       await setImmediate();
       const look = (socket: Socket) => {
@@ -125,23 +111,14 @@ export interface Call {
   response: ServerResponse;
 }
 
-/** Lingering close of connections. */
-export interface Linger {
-  /** Wraps a listener, so that the rest of a body does not reset the connection once its call is answered. */
-  wrap(listener: RequestListener): RequestListener;
-  /** The last call on a connection. */
-  lastCall(socket: Socket): Call | undefined;
-  /** Closes this side once everything is written, and the connection when the client has closed its side. */
-  end(socket: Socket): void;
-}
+export type Linger = ReturnType<typeof createLinger>;
 
 /**
- * Ends connections as RFC 9112, 9.6 describes. Closing while the client still sends makes the kernel reset the connection, and
- * the reset overtakes the answer: the client would not see why it was refused. So the answer goes out, this side is closed where
- * the connection is to end, and what still comes is read and dropped within bounds. A connection that may be kept is kept, if
- * the body comes to its end.
+ * Ends connections as RFC 9112, 9.6 describes: closing while the client still sends makes the kernel reset the
+ * connection, which overtakes the answer. So this side is closed behind the answer, and what still comes is dropped
+ * within bounds.
  */
-export function createLinger(server: Server): Linger {
+export function createLinger(server: Server) {
   const drop = createBoundedDrop();
   const calls = new WeakMap<Socket, Call>();
   const ending = new Set<Socket>();
@@ -173,16 +150,18 @@ export function createLinger(server: Server): Linger {
   };
 
   return {
-    end: (socket) => end(socket),
-    lastCall: (socket) => calls.get(socket),
-    wrap: (listener) =>
+    /** Closes this side once everything is written, and the connection when the client has closed its side. */
+    end: (socket: Socket) => end(socket),
+    lastCall: (socket: Socket) => calls.get(socket),
+    /** Wraps a listener, so that the rest of a body does not reset the connection once its call is answered. */
+    wrap: (listener: RequestListener): RequestListener =>
       function answer(request, response) {
         const { socket } = request;
         // What follows the last request of a connection is dropped.
         if (ending.has(socket)) return;
         calls.set(socket, { request, response });
         // Before Node reads on by itself, without bounds.
-        if (hasBody(request.headers)) {
+        if (announcedBytes(request.headers) > 0) {
           response.once('prefinish', () => {
             if (!isComplete(request)) drop(request, socket);
           });
@@ -192,35 +171,9 @@ export function createLinger(server: Server): Linger {
   };
 }
 
-/** Drops a stream to its end, or destroys the connection at the bounds. */
+/** Drops streams at one bounded speed for all: unwanted bytes would keep the main thread from calls. */
 function createBoundedDrop(): (stream: Readable, socket: Socket) => void {
-  const discard = createDiscard();
   const dropped = new WeakSet<Readable>();
-  return function drop(stream, socket) {
-    if (dropped.has(stream) || socket.destroyed) return;
-    dropped.add(stream);
-    let bytes = 0;
-    const destroy = () => void socket.destroy();
-    const timers = [lingerLimits.ms, lingerLimits.pauseMs].map((ms) => setTimeout(destroy, ms).unref());
-    const finish = () => {
-      timers.forEach(clearTimeout);
-      socket.off('close', finish);
-    };
-    stream.once('end', finish);
-    socket.once('close', finish);
-    discard(stream, (length) => {
-      bytes += length;
-      timers[1]?.refresh();
-      if (bytes > lingerLimits.bytes) destroy();
-    });
-  };
-}
-
-/**
- * Reads and drops streams, whoever read them before, and reports how much at a time. They share one bounded speed: unwanted
- * bytes arrive as fast as the network carries them, also from clients without a key, and would keep the main thread from its calls.
- */
-export function createDiscard(): (stream: Readable, onDropped: (bytes: number) => void) => void {
   const waiting = new Set<Readable>();
   let left = dropBudget.bytes;
   let ticking = false;
@@ -229,24 +182,33 @@ export function createDiscard(): (stream: Readable, onDropped: (bytes: number) =
     left = dropBudget.bytes;
     ticking = waiting.size > 0;
     if (ticking) setTimeout(tick, dropBudget.ms);
-    let resumed = 0;
-    for (const stream of waiting) {
-      if (resumed === mostResumed) break;
-      resumed += 1;
+    for (const stream of [...waiting].slice(0, mostResumed)) {
       waiting.delete(stream);
       stream.resume();
     }
   }
 
-  return function discard(stream, onDropped) {
+  return function drop(stream, socket) {
+    if (dropped.has(stream) || socket.destroyed) return;
+    dropped.add(stream);
+    let bytes = 0;
+    const destroy = () => void socket.destroy();
+    const timers = [lingerLimits.ms, lingerLimits.pauseMs].map((ms) => setTimeout(destroy, ms).unref());
+    const finish = () => {
+      timers.forEach(clearTimeout);
+      waiting.delete(stream);
+      socket.off('close', finish);
+    };
+    socket.once('close', finish);
     stream.unpipe();
-    stream.removeAllListeners('data');
-    stream.on('error', () => undefined);
-    stream.once('close', () => waiting.delete(stream));
+    stream.removeAllListeners('data').on('error', () => undefined);
+    stream.once('end', finish).once('close', finish);
     stream.on('data', (chunk: Uint8Array) => {
       const weight = Math.max(chunk.byteLength, leastChunkWeight);
-      onDropped(weight);
+      bytes += weight;
       left -= weight;
+      timers[1]?.refresh();
+      if (bytes > lingerLimits.bytes) destroy();
       if (!ticking) setTimeout(tick, dropBudget.ms);
       ticking = true;
       if (left > 0) return;

@@ -9,7 +9,6 @@ import {
   tickMs,
 } from './budget.js';
 
-/** A body or a download on its way. */
 export interface InboundTransfer {
   /** Aborted with a `GatewayError` when the transfer is given up. */
   readonly signal: AbortSignal;
@@ -21,44 +20,16 @@ export interface InboundTransfer {
   release(): void;
 }
 
-/** The error of a transfer that is too slow: a body's or a download's. */
-export type InboundTimeout = 'request_timeout' | 'source_timeout';
-
 interface InboundBudgetOptions {
   /** Transfers at a time; a tenant may have half of them. */
   most: number;
   /** Bytes held for calls, on their way and complete; a tenant may hold half, or one input of the largest size. */
   bytes: number;
-  /** Bytes of the largest input that is accepted. */
   largest: number;
-  /** Milliseconds; for tests. */
   now?: () => number;
 }
 
-/** Bounds the inputs of all calls, in number and in bytes, and shares both among the tenants. */
-export interface InboundBudget {
-  /**
-   * Starts a transfer. Throws `tenant_busy` or `busy` where too many others are well on their way. The rate of a download
-   * (`source_timeout`) counts from its first bytes, for its server may have to think.
-   */
-  enter(tenant: string, timeout: InboundTimeout): InboundTransfer;
-  /**
-   * Starts a body of a known or an infinite length, as soon as the tenant's share has room for all of it beside those that are
-   * being read: reading more at once would end most of them half-way. After 20 seconds it starts anyway. Throws as `enter` does.
-   */
-  enterBody(tenant: string, bytes: number): InboundTransfer | Promise<InboundTransfer>;
-  /**
-   * Counts a body that has come whole with its head; the result forgets it. Throws `tenant_busy` or `busy` where there is no room, and
-   * nothing on its way stalls that could end for it.
-   */
-  accept(tenant: string, bytes: number): () => void;
-  /** Counts bytes that are already here as held for a tenant, whether there is room or not; call the result once to release them. */
-  hold(tenant: string, bytes: number): () => void;
-  /** Reports each transfer that has ended, in whatever way, with its milliseconds. */
-  watch(onLeave: (timeout: InboundTimeout, ms: number) => void): void;
-  stats(): { arriving: number; bytes: number };
-  close(): void;
-}
+export type InboundBudget = ReturnType<typeof createInboundBudget>;
 
 /** Slow enough for any link that could bring a picture within the minute that a body may take. */
 const minimumRate: MinimumRateOptions = { bytesPerSecond: 1024, graceMs: 5000 };
@@ -75,13 +46,14 @@ const longestBodyMs = 60_000;
 /** A transfer that has used up this much of its grace period is stalled, and yields to others where there is no room. */
 const stalledMs = 250;
 
-const messages: Record<InboundTimeout, string> = {
+const messages = {
   request_timeout:
     'The request body came too slowly: at least 1 KB a second is wanted, no rest of 5 seconds, and all of it within a minute.',
   source_timeout: 'The server behind the url sent too slowly: at least 1 KB a second is wanted.',
 };
 
-/** A body that is not read yet. */
+export type InboundTimeout = keyof typeof messages;
+
 interface WaitingBody {
   bytes: number;
   since: number;
@@ -97,23 +69,17 @@ interface TransferEntry {
   since: number;
   /** When it is given up, by the peer's clock. */
   until: number;
-  /** Whether its rate counts yet. */
   begun: boolean;
   controller: AbortController;
 }
 
 /**
- * A slow transfer holds memory and a connection, and nothing else: no slot in the pool, and no room that a faster input needs.
- * Where number or bytes are used up, the input that has stalled for longest is ended; only where none stalls is the newcomer
- * refused, or an input many times its size. An input that is ended for want of room gets `busy`: only one below the minimum rate,
- * by the time in which this thread could have read it, is called slow.
+ * Bounds the inputs of all calls, in number and in bytes, and shares both among the tenants. Where either is used up,
+ * the input that has stalled for longest is ended; only where none stalls is the newcomer refused, or an input many
+ * times its size. That is `busy`: only an input below the minimum rate, by the time in which this thread could have
+ * read it, is slow.
  */
-export function createInboundBudget({
-  most,
-  bytes,
-  largest,
-  now: testClock,
-}: InboundBudgetOptions): InboundBudget {
+export function createInboundBudget({ most, bytes, largest, now: testClock }: InboundBudgetOptions) {
   const clock = new PeerClock();
   const now = testClock ?? clock.now;
   const wall = testClock ?? monotonic;
@@ -144,7 +110,6 @@ export function createInboundBudget({
     return used === 0 || used + bytes <= tenantBytes;
   }
 
-  /** Starts the tenant's waiting bodies that there is room for, in order. */
   function beginWaiting(tenant: string): void {
     const queue = waiting.get(tenant) ?? [];
     for (let first = queue[0]; first; first = queue[0]) {
@@ -218,6 +183,7 @@ export function createInboundBudget({
     return undefined;
   }
 
+  /** Starts a transfer, or throws `tenant_busy` or `busy`. A download's rate counts from its first bytes. */
   function enter(tenant: string, timeout: InboundTimeout, announced = 0): InboundTransfer {
     const refusal = makeRoom(counts, tenant, { own: most / 2 - 1, all: most - 1 });
     if (refusal) throw new GatewayError(refusal);
@@ -258,14 +224,19 @@ export function createInboundBudget({
     };
   }
 
+  /** Counts bytes that are already here as held for a tenant, whether there is room or not; call the result once to release them. */
   function hold(tenant: string, bytes: number): () => void {
     held.add(tenant, bytes);
     return () => held.add(tenant, -bytes);
   }
 
   return {
-    enter: (tenant, timeout) => enter(tenant, timeout),
-    enterBody(tenant, bytes) {
+    enter,
+    /**
+     * Starts a body, of a known or infinite length, once the tenant has room for all of it (more at once would end most
+     * of them half-way), or after 20 seconds. Throws as `enter` does.
+     */
+    enterBody(tenant: string, bytes: number): InboundTransfer | Promise<InboundTransfer> {
       const announced = Number.isFinite(bytes) ? bytes : 0;
       const queue = waiting.get(tenant);
       if (announced <= smallBytes || (!queue && hasRoom(tenant, announced))) {
@@ -277,7 +248,8 @@ export function createInboundBudget({
         else waiting.set(tenant, [body]);
       });
     },
-    accept(tenant, bytes) {
+    /** Counts a body that came whole with its head; the result forgets it. Throws as `enter` does, for want of room. */
+    accept(tenant: string, bytes: number): () => void {
       const forget = hold(tenant, bytes);
       const full = makeRoom(held, tenant, { own: tenantBytes, all: allBytes });
       const larger = full && largerThan(tenant, bytes);
@@ -290,7 +262,10 @@ export function createInboundBudget({
       return forget;
     },
     hold,
-    watch: (listener) => (onLeave = listener),
+    /** Reports each transfer that has ended, in whatever way, with its milliseconds. */
+    watch(listener: (timeout: InboundTimeout, ms: number) => void): void {
+      onLeave = listener;
+    },
     stats: () => ({ arriving: counts.total, bytes: held.total }),
     close: () => clearInterval(ticks),
   };

@@ -10,13 +10,6 @@ export interface PartListener {
   onFraming(bytes: number): void;
 }
 
-interface MultipartParser {
-  /** Throws `invalid_input`, or what the listener throws; nothing may be written after that. */
-  write(chunk: Uint8Array): void;
-  /** Throws `invalid_input` where the closing boundary has not come. */
-  end(): void;
-}
-
 const maxHeaderBytes = 8 * 1024;
 /** A body with another boundary is all preamble. */
 const maxPreambleBytes = 64 * 1024;
@@ -26,11 +19,10 @@ const nothing = Buffer.alloc(0);
 const dashes = '--';
 
 /**
- * Splits multipart/form-data (RFC 7578) as its bytes come, in linear time whatever they are: it buffers at most the start of a
- * boundary and one part's header. It calls and throws, without events that a caller could forget. Own code because no parser that was
- * tried withstands what its tests send.
+ * Splits multipart/form-data (RFC 7578) in linear time, holding at most the start of a boundary and one part's header.
+ * Own code because no parser that was tried withstands what its tests send.
  */
-export function createMultipartParser(boundary: string, listener: PartListener): MultipartParser {
+export function createMultipartParser(boundary: string, listener: PartListener) {
   const delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1');
   // A boundary is followed by padding and a line end, header lines and an empty line; or by two dashes, which end the body.
   const header = Buffer.allocUnsafe(maxHeaderBytes + headerEnd.length);
@@ -75,7 +67,7 @@ export function createMultipartParser(boundary: string, listener: PartListener):
     );
   }
 
-  /** Where a delimiter may begin that the next chunk completes: it has one carriage return, so at the last one or nowhere. */
+  /** Where a delimiter may begin that the next chunk completes: at the last carriage return (it has one) or nowhere. */
   function startOfDelimiter(data: Buffer, from: number): number {
     const tail = data.subarray(Math.max(from, data.length - delimiter.length + 1));
     const start = tail.subarray(Math.max(0, tail.lastIndexOf(0x0d)));
@@ -107,21 +99,20 @@ export function createMultipartParser(boundary: string, listener: PartListener):
   }
 
   return {
-    write(chunk) {
+    /** Throws `invalid_input`, or what the listener throws; nothing may be written after that. */
+    write(chunk: Uint8Array): void {
       let data = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
       let at = 0;
-      if (state === 'preamble' && startsAtOnce(data)) {
-        at = startPart(-lineEnd.length);
-      } else if (held.length > 0) {
-        data = Buffer.concat([held, data]);
-      }
+      if (state === 'preamble' && startsAtOnce(data)) at = startPart(-lineEnd.length);
+      else if (held.length > 0) data = Buffer.concat([held, data]);
       held = nothing;
       while (at < data.length && state !== 'epilogue') {
         at = state === 'header' ? readHeader(data, at) : readContent(data, at);
       }
       if (at < data.length) listener.onFraming(data.length - at);
     },
-    end() {
+    /** Throws `invalid_input` where the closing boundary has not come. */
+    end(): void {
       if (state === 'preamble') throw noPart();
       if (state !== 'epilogue') throw malformedMultipart('it breaks off before its closing boundary');
     },
@@ -139,16 +130,12 @@ export interface PartHeader {
   name: string;
   /** Whether it has a filename, or the type of unknown bytes: files are sent both ways. */
   file: boolean;
-  /** Of a file: the media type that the client gives it. */
   type: string;
   /** Of a file: its name without the folders that some clients send; empty where no file was chosen. */
   fileName?: string | undefined;
 }
 
-/**
- * Reads the header lines of a part, one character a byte and each with its line end. All but two headers are ignored, above all
- * `Content-Transfer-Encoding`, which RFC 7578 took out of forms. Throws `invalid_input`.
- */
+/** Reads a part's header lines, one character a byte; ignores all but two, above all `Content-Transfer-Encoding`. */
 function parsePartHeader(lines: string): PartHeader {
   const headers = readLines(lines);
   const disposition = parseHeaderValue(headers.get('content-disposition') ?? '');
@@ -194,10 +181,10 @@ function readLines(lines: string): Map<string, string> {
 }
 
 /**
- * Reads a header's value such as `form-data; name="a"`, in time linear in its length: what stands before the first `;` in lower
- * case, and the first parameter of each name in lower case; undefined where it is malformed. A quote inside a quoted value comes as
- * `\"` (RFC 9110, old curl) or as `%22`, with backslashes that mean themselves (browsers). So `\"` is a quote unless the rest
- * makes sense only without that. Packages for these headers know the first way alone.
+ * Reads a header's value such as `form-data; name="a"` in linear time: what stands before the first `;`, and the first
+ * parameter of each name, in lower case; undefined where it is malformed. A quote inside a quoted value comes as `\"`
+ * (RFC 9110, old curl) or as `%22`, with backslashes that mean themselves (browsers). So `\"` is a quote unless the
+ * rest makes sense only without that; packages for these headers know the first way alone.
  */
 export function parseHeaderValue(
   text: string,

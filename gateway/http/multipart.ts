@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
 import { type FieldProblem, fieldName } from '../../schemas/field-problem.js';
 import { GatewayError, inputError } from '../errors.js';
-import { createGrowingBuffer, fileType, type GrowingBuffer, readInto, type Sink } from './body.js';
+import { createGrowingBuffer, fileType, type GrowingBuffer, readInto } from './body.js';
 import {
   createMultipartParser,
   malformedMultipart,
@@ -14,10 +14,8 @@ import {
 type MultipartRequest = Readable & { headers?: IncomingHttpHeaders };
 
 /**
- * Reads a multipart/form-data body into memory, where a fault leaves nothing behind on disk, and bounds it in every direction as its
- * bytes come. `fileFields` may be files; a file in any other field is counted and dropped. Rejects with a `GatewayError`: `too_large`
- * past the limits; `invalid_input` for what is malformed or breaks off, for more than 100 text fields or a file too many; or
- * with `signal`'s reason. `request` is never destroyed: it is paused when the promise rejects, and the rest is the caller's to drop.
+ * Reads a multipart/form-data body into memory, bounded in every direction as its bytes come. A file outside
+ * `fileFields` is counted and dropped. Rejects with `too_large`, `invalid_input` or `signal`'s reason.
  */
 export function readMultipart(
   request: MultipartRequest,
@@ -25,40 +23,28 @@ export function readMultipart(
   limits: MultipartLimits,
   { fileFields, signal }: { fileFields: readonly string[]; signal?: AbortSignal | undefined },
 ): Promise<MultipartBody> {
-  return readParts(request, contentType, {
-    gather: (bodyBytes) => createFormParts(limits, fileFields, bodyBytes),
-    signal,
-  });
+  const gather = (bodyBytes?: number) => createFormParts(limits, fileFields, bodyBytes);
+  return readParts(request, contentType, gather, signal);
 }
 
 /** The same for parts that are gathered in another way; `gather` gets the length of the body without its closing boundary. */
-export function readParts<T>(
+export async function readParts<T>(
   request: MultipartRequest,
   contentType: string,
-  {
-    gather,
-    signal,
-  }: { gather: (bodyBytes: number | undefined) => Parts<T>; signal?: AbortSignal | undefined },
+  gather: (bodyBytes?: number) => Parts<T>,
+  signal?: AbortSignal,
 ): Promise<T> {
-  const open = (): Sink<T> => {
-    const boundary = readBoundary(contentType);
-    const length = request.headers?.['content-length'];
-    const closingBytes = `\r\n--${boundary}--\r\n`.length;
-    const parts = gather(length === undefined ? undefined : Number(length) - closingBytes);
-    const parser = createMultipartParser(boundary, parts.listener);
-    return {
-      write: parser.write,
-      end() {
-        parser.end();
-        return parts.take();
-      },
-      drop: parts.drop,
-    };
+  const boundary = readBoundary(contentType);
+  const length = request.headers?.['content-length'];
+  const closingBytes = `\r\n--${boundary}--\r\n`.length;
+  const { listener, take, drop } = gather(length === undefined ? undefined : Number(length) - closingBytes);
+  const parser = createMultipartParser(boundary, listener);
+  const end = () => {
+    parser.end();
+    return take();
   };
-  return readInto(request, open, {
-    signal,
-    brokenOff: (cause) => malformedMultipart('it breaks off', cause),
-  });
+  const brokenOff = (cause?: Error) => malformedMultipart('it breaks off', cause);
+  return readInto(request, { write: parser.write, end, drop }, { signal, brokenOff });
 }
 
 /** Of at most 70 printable characters (RFC 2046, 5.1.1), whatever they say: `json` is a boundary like any other. */
@@ -87,13 +73,11 @@ export interface MultipartBody {
   problems: FieldProblem[];
   /** Whether a file came under another name, which is among the problems. */
   hasLostFile: boolean;
-  /** The files by their fields, each alone in its ArrayBuffer. */
   files: Map<string, UploadedFile>;
 }
 
 export interface UploadedFile {
   bytes: Uint8Array<ArrayBuffer>;
-  /** The media type that the client gives it. */
   type: string;
   name?: string;
 }
@@ -118,16 +102,13 @@ const firstTextBytes = 256;
 /** A promised length is trusted up to this, and beyond once so much has come. */
 const firstFileBytes = 1024 * 1024;
 
-/** Gathers the parts of a body. */
 export interface Parts<T> {
   listener: PartListener;
-  /** The result, when all parts have come. */
   take(): T;
   /** Frees the bytes: an error keeps alive what its stack ran through until somebody reads it. */
   drop(): void;
 }
 
-/** Gathers the parts of a form, bounded in number and in bytes as they come. */
 function createFormParts(
   limits: MultipartLimits,
   fileFields: readonly string[],
@@ -140,7 +121,8 @@ function createFormParts(
   const received = { fields: 0, files: 0, text: 0, file: 0, framing: 0 };
   const files = new Map<string, { header: PartHeader; into: GrowingBuffer }>();
   let hasLostFile = false;
-  let part: { kind: 'text' | 'file'; into?: GrowingBuffer | undefined } = { kind: 'text' };
+  let kind: 'text' | 'file' = 'text';
+  let into: GrowingBuffer | undefined;
 
   const count = (kind: 'text' | 'file' | 'framing', bytes: number, max: number) => {
     received[kind] += bytes;
@@ -184,38 +166,34 @@ function createFormParts(
   return {
     listener: {
       onPart(header) {
-        part = header.file
-          ? { kind: 'file', into: startFile(header) }
-          : { kind: 'text', into: startText(header) };
+        kind = header.file ? 'file' : 'text';
+        into = header.file ? startFile(header) : startText(header);
       },
       onContent(bytes) {
-        count(part.kind, bytes.length, part.kind === 'file' ? maxFileBytes : maxTextBytes);
-        part.into?.add(bytes);
+        count(kind, bytes.length, kind === 'file' ? maxFileBytes : maxTextBytes);
+        into?.add(bytes);
       },
       onFraming: (bytes) => count('framing', bytes, maxFramingBytes),
     },
     take() {
       for (const name of names.twice) gathered.delete(name);
       const fields = new Map([...gathered].map(([name, value]) => [name, value.bytes()]));
-      return { fields, problems, hasLostFile, files: new Map([...files].flatMap(uploaded)) };
+      const uploads = new Map<string, UploadedFile>();
+      for (const [field, { header, into }] of files) {
+        const { type, fileName } = header;
+        const bytes = into.bytes();
+        // A form that was sent with its file field untouched: browsers send an empty file without a name.
+        if (bytes.length === 0 && fileName === '') continue;
+        uploads.set(field, { bytes, type: fileType(type, fileName), ...(fileName && { name: fileName }) });
+      }
+      return { fields, problems, hasLostFile, files: uploads };
     },
     drop() {
       gathered.clear();
       files.clear();
-      part = { kind: 'text' };
+      into = undefined;
     },
   };
-}
-
-/** No file where the form was sent with its file field untouched: browsers send an empty file without a name. */
-function uploaded([field, { header, into }]: [string, { header: PartHeader; into: GrowingBuffer }]): [
-  string,
-  UploadedFile,
-][] {
-  const { type, fileName } = header;
-  const bytes = into.bytes();
-  if (bytes.length === 0 && fileName === '') return [];
-  return [[field, { bytes, type: fileType(type, fileName), ...(fileName ? { name: fileName } : {}) }]];
 }
 
 function notAFile(fileFields: readonly string[]): string {
@@ -226,7 +204,6 @@ function notAFile(fileFields: readonly string[]): string {
 
 const maxNameBytes = 200;
 
-/** Reads the names of a form's parts and gathers their problems. */
 export function createPartNames() {
   const problems: FieldProblem[] = [];
   const seen = new Set<string>();

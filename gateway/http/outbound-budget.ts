@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Context } from 'koa';
 import { GatewayError } from '../errors.js';
 import {
@@ -11,35 +11,15 @@ import {
   tickMs,
 } from './budget.js';
 
-/** An answer that is being sent. */
-interface OutboundTransfer {
-  /** Counts bytes that the client's side has read; the memory stays held until the end. */
-  sent(bytes: number): void;
-  /** Whether the client waits for this side at the moment, while its next bytes are read: it is not slow then. */
-  waits(waiting: boolean): void;
-}
-
 interface OutboundBudgetOptions {
   /** Bytes of unread answers; a tenant may have half of them. */
   bytes: number;
   /** Called when an answer of a tenant has left: it may have room again, and with it the whole. */
   onRoom: (tenant: string) => void;
-  /** Milliseconds; for tests. */
   now?: () => number;
 }
 
-/** Bounds the answers of all calls until clients have read them. */
-export interface OutboundBudget {
-  /** Why a tenant may get no more answers: its own unread ones, or everybody's together; undefined where it may. */
-  backlog(tenant: string): 'own' | 'all' | undefined;
-  /** Counts an answer until `response` closes, and closes it if the client does not read. A closed one is not counted. */
-  track(response: ServerResponse, tenant: string, bytes: number): OutboundTransfer;
-  /** The same for a small answer, which the system mostly accepts at once: counted only if it is not out after this iteration. */
-  trackSmall(response: ServerResponse, tenant: string, bytes: number): void;
-  /** Bytes that clients have not read. */
-  stats(): { bytes: number };
-  close(): void;
-}
+export type OutboundBudget = ReturnType<typeof createOutboundBudget>;
 
 /** A client may rest for as long as a chunk of 64 KB takes at this rate, and 5 seconds. */
 const minimumRate: MinimumRateOptions = { bytesPerSecond: 16 * 1024, graceMs: 9000 };
@@ -54,18 +34,14 @@ interface Entry {
   waiting: boolean;
 }
 
-const untracked: OutboundTransfer = { sent: () => undefined, waits: () => undefined };
+const untracked = { sent: () => undefined, waits: () => undefined };
 
 /**
- * A client that asks for large answers and reads none would fill the memory: what it has not read counts against its tenant and
- * against the whole. Past either, the tenant's next tasks stay queued until answers are read, or given up as too slow; nothing
- * that was accepted is refused for it.
+ * Bounds what clients have not read yet, which would fill the memory: it counts against the tenant and the whole. Past
+ * either, the tenant's next tasks stay queued until answers are read, or given up as too slow; nothing accepted is
+ * refused.
  */
-export function createOutboundBudget({
-  bytes: most,
-  onRoom,
-  now: testClock,
-}: OutboundBudgetOptions): OutboundBudget {
+export function createOutboundBudget({ bytes: most, onRoom, now: testClock }: OutboundBudgetOptions) {
   const clock = new PeerClock();
   const now = testClock ?? clock.now;
   const unread = new TenantSums();
@@ -83,7 +59,8 @@ export function createOutboundBudget({
     endSlow(now());
   }, tickMs).unref();
 
-  function track(response: ServerResponse, tenant: string, bytes: number): OutboundTransfer {
+  /** Counts an answer until `response` closes, and closes it if the client does not read. A closed one is not counted. */
+  function track(response: ServerResponse, tenant: string, bytes: number) {
     // Its one 'close' event is over.
     if (response.destroyed) return untracked;
     const entry: Entry = { response, since: 0, rate: new MinimumRate(minimumRate, 0), waiting: false };
@@ -101,8 +78,10 @@ export function createOutboundBudget({
       onRoom(tenant);
     });
     return {
-      sent: (read) => entry.rate.add(read, now()),
-      waits(waiting) {
+      /** Counts bytes that the client's side has read; the memory stays held until the end. */
+      sent: (read: number): void => entry.rate.add(read, now()),
+      /** Whether the client waits for this side, while its next bytes are read: it is not slow then. */
+      waits(waiting: boolean): void {
         entry.waiting = waiting;
         if (!waiting) entry.rate = new MinimumRate(minimumRate, now());
       },
@@ -117,13 +96,15 @@ export function createOutboundBudget({
   }
 
   return {
-    backlog(tenant) {
+    /** Why a tenant may get no more answers: its own unread ones, or everybody's together; undefined where it may. */
+    backlog(tenant: string): 'own' | 'all' | undefined {
       const own = unread.of(tenant);
       if (own >= most / 2) return 'own';
       return unread.total >= most && own > 0 ? 'all' : undefined;
     },
     track,
-    trackSmall(...answer) {
+    /** The same for a small answer, which the system mostly accepts at once: counted only if it is not out after this iteration. */
+    trackSmall(...answer: Parameters<typeof track>): void {
       if (small.push(answer) === 1) setImmediate(trackUnsent);
     },
     stats: () => ({ bytes: unread.total }),
@@ -131,7 +112,6 @@ export function createOutboundBudget({
   };
 }
 
-/** Bytes written to the connection at a time. */
 export const chunkBytes = 64 * 1024;
 
 /** Bytes written in one iteration of the event loop, for a client that reads as fast as they come. */
@@ -147,19 +127,13 @@ export function requireOutboundBudget(budget: OutboundBudget, requester: string)
   if (budget.backlog(requester)) throw new GatewayError('busy', { message: unreadMessage });
 }
 
-/**
- * Sends a body as Koa would, but within the outbound budget, and in chunks where it is larger than one. A body that is `shared` by
- * all who ask for it counts as one chunk.
- */
+/** Sends a body as Koa would, but within the budget and in chunks. One that is `shared` by all counts as one chunk. */
 export function sendBody(
   ctx: Pick<Context, 'body' | 'method' | 'res' | 'respond' | 'writable'>,
   body: Buffer | string,
-  {
-    outboundBudget: budget,
-    requester,
-    shared,
-  }: { outboundBudget: OutboundBudget; requester: string; shared?: true | undefined },
+  options: { outboundBudget: OutboundBudget; requester: string; shared?: true | undefined },
 ): void {
+  const { outboundBudget: budget, requester, shared } = options;
   if (body.length <= chunkBytes) {
     budget.trackSmall(ctx.res, requester, body.length);
     ctx.body = body;
@@ -169,83 +143,59 @@ export function sendBody(
   ctx.body = whole;
   // Koa ends an answer without a body, or without a client.
   if (ctx.method === 'HEAD' || !ctx.writable) return;
-  const { sent } = budget.track(ctx.res, requester, shared ? chunkBytes : whole.length);
+  const transfer = budget.track(ctx.res, requester, shared ? chunkBytes : whole.length);
   ctx.respond = false;
-  sendInChunks(ctx.res, whole, sent);
-}
-
-/**
- * Sends bytes as the body of an answer, each chunk when the one before has been read: of one large write Node reports nothing until
- * its last byte is gone, and a client that reads slowly looks like one that does not read. What the system accepts at once,
- * which is all of most pictures, is not waited for: a stream would cost as much as all else that a cached picture takes. `onSent` is
- * called before more is sent.
- */
-export function sendInChunks(
-  response: ServerResponse,
-  bytes: Uint8Array,
-  onSent: (bytes: number) => void,
-): void {
-  let at = 0;
-
-  function send(): void {
-    if (response.destroyed) return;
-    const from = at;
-    let accepted = true;
-    while (accepted && at + chunkBytes < bytes.length && at - from < bytesPerIteration) {
-      accepted = writeNow(response, bytes.subarray(at, at + chunkBytes));
-      at += chunkBytes;
-    }
-    const goOn = () => {
-      onSent(at - from);
-      send();
-    };
-    if (!accepted) response.once('drain', goOn);
-    else if (at + chunkBytes < bytes.length) setImmediate(goOn);
-    else response.end(bytes.subarray(at));
-  }
-
-  send();
+  sendInChunks(ctx.res, { first: whole }, transfer).catch(() => ctx.res.destroy());
 }
 
 /** Bytes in a file or on another server, which are read a window at a time. */
 export interface StoredBytes {
   size: number;
-  /** The bytes from `start` to before `end`. */
   read(start: number, end: number): Promise<Buffer>;
 }
 
-/** Stored bytes in memory at a time. */
 export const windowBytes = 4 * chunkBytes;
 
-/** Sends stored bytes, whose `first` window has been read, and ends the body. Reads each window when the client has read the one before. */
-export async function sendStored(
+/**
+ * Sends bytes, or stored ones whose `first` window has been read, and ends the body: each chunk when the one before has
+ * been read, for of one large write Node reports nothing until its last byte is gone. What the system accepts at once,
+ * all of most pictures, is not waited for: a stream would cost as much as all else that a cached picture takes.
+ */
+export async function sendInChunks(
   response: ServerResponse,
-  { stored, first, closing }: { stored: StoredBytes; first: Buffer; closing: string },
-  { sent, waits }: OutboundTransfer,
+  { first, stored, closing = '' }: { first: Buffer; stored?: StoredBytes; closing?: string },
+  { sent, waits }: ReturnType<OutboundBudget['track']>,
 ): Promise<void> {
+  const size = stored?.size ?? first.length;
   let window = first;
-  for (let at = 0; !response.destroyed; ) {
+  for (let at = 0; at < size && !response.destroyed; ) {
+    if (stored && at > 0) {
+      waits(true);
+      window = await stored.read(at, Math.min(size, at + windowBytes));
+      waits(false);
+      if (window.length === 0) throw new Error('what was stored has become shorter');
+    }
     for (let from = 0; from < window.length; from += chunkBytes) {
-      const chunk = window.subarray(from, from + chunkBytes);
-      if (!writeNow(response, chunk)) await drained(response);
       if (response.destroyed) return;
+      const chunk = window.subarray(from, from + chunkBytes);
+      at += chunk.length;
+      if (at === size && closing === '') return void response.end(chunk);
+      if (!writeNow(response, chunk)) await drained(response);
+      else if (at % bytesPerIteration === 0) await nextIteration();
       sent(chunk.length);
     }
-    at += window.length;
-    if (at >= stored.size) break;
-    waits(true);
-    window = await stored.read(at, Math.min(stored.size, at + windowBytes));
-    waits(false);
-    if (window.length === 0) throw new Error('what was stored has become shorter');
   }
-  response.end(closing);
+  if (!response.destroyed) response.end(closing);
 }
 
-async function drained(response: ServerResponse): Promise<void> {
-  const settled = new AbortController();
-  const { signal } = settled;
-  await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
-  settled.abort();
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      response.off('drain', settle).off('close', settle);
+      resolve();
+    };
+    response.on('drain', settle).on('close', settle);
+  });
 }
 
 /** Hands bytes to the system now, with an unsent head; Node would wait for the end of this iteration. True where it accepted all. */

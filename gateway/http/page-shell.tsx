@@ -3,9 +3,7 @@ import type { SharedFile } from './assets.js';
 
 interface PageShellProps {
   title: string;
-  /** Which of the gateway's pages these are. */
   kind: 'keys' | 'playground';
-  /** The address of a shared file. */
   path: (name: SharedFile) => string;
   /** Styles and scripts of these pages, after the shared ones. */
   head: ComponentChild;

@@ -10,7 +10,6 @@ export interface RequestOutcome {
   status: number;
   /** Milliseconds from the request line to the end of the answer. */
   ms: number;
-  /** Whether the client stayed to the end of the answer. */
   answered: boolean;
 }
 
@@ -44,10 +43,10 @@ const plainTarget = /^\/[\x21\x22\x24-\x7e]*$/;
 const absoluteForm = /^https?:\/\/[^/?#]+/i;
 
 /**
- * The path and query of a request target; undefined where it holds none. Proxies send the absolute form (RFC 9112, 3.2.2),
- * whose host means nothing here; a fragment is dropped; bytes that should have been percent-encoded are encoded. The result
- * starts with `/` (or is `*`) and is printable ASCII: Koa reads anything else with Node's legacy `url.parse`, which throws on some
- * ports and finds no path after `//a@b`.
+ * The path and query of a request target; undefined where it holds none. The host of the absolute form (RFC 9112,
+ * 3.2.2) and a fragment are dropped, bytes percent-encoded. The result starts with `/` (or is `*`) and is printable
+ * ASCII: Koa reads anything else with Node's legacy `url.parse`, which throws on some ports and finds no path after
+ * `//a@b`.
  */
 export function originForm(target: string): string | undefined {
   if (plainTarget.test(target)) return target;
@@ -93,10 +92,7 @@ export function withoutBrackets(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
-/**
- * Whether a Host header names this machine, or the operator's address of the gateway. A stranger's page whose name resolves to
- * this machine (DNS rebinding) comes under that name.
- */
+/** Whether a Host header names this machine or the gateway's public address: a rebound page has its own name there. */
 export function isOwnHost(host: string | undefined, apiUrl: string | undefined): boolean {
   if (host === undefined || /[/?#@]/.test(host)) return false;
   const name = tryUrl(`http://${host}`)?.hostname;

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   createServer,
   type IncomingMessage,
@@ -16,20 +17,11 @@ import { hasOneHost, originForm } from './request.js';
 /** `draining`: everything is served, but not for long; `closing`: only running calls are finished. */
 export type Phase = 'open' | 'draining' | 'closing';
 
-/** The phase of the gateway, for all of its servers. */
-export interface Lifecycle {
-  phase(): Phase;
-  enter(phase: Exclude<Phase, 'open'>): void;
-  /** The response class of the servers. */
-  readonly Response: typeof ServerResponse;
-}
+export type Lifecycle = ReturnType<typeof createLifecycle>;
 
-/**
- * A balancer must learn of the end before a connection closes under a request that it has just sent: `Connection: close`
- * says so with each answer from then on, `/readyz` with the next health check.
- */
-export function createLifecycle(): Lifecycle {
-  let phase: Phase = 'open';
+/** Balancers learn of the end by `Connection: close` and `/readyz`, before a connection closes under a request. */
+export function createLifecycle() {
+  let phase = 'open' as Phase;
 
   class Response<R extends IncomingMessage> extends ServerResponse<R> {
     /** Node calls it for every answer at the moment its head is made. */
@@ -45,10 +37,10 @@ export function createLifecycle(): Lifecycle {
 
   return {
     phase: () => phase,
-    enter(next) {
+    enter(next: Exclude<Phase, 'open'>): void {
       phase = next;
     },
-    Response,
+    Response: Response as typeof ServerResponse,
   };
 }
 
@@ -74,40 +66,26 @@ export async function listen(
   }
 }
 
-function listenHere(server: Server, host: string, port: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.removeAllListeners('error');
-      const { address, family, port: bound } = server.address() as AddressInfo;
-      resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`);
-    });
-  });
+async function listenHere(server: Server, host: string, port: number): Promise<string> {
+  await once(server.listen(port, host), 'listening');
+  const { address, family, port: bound } = server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`;
 }
 
-function listenProblem({ code, message }: NodeJS.ErrnoException, variable: string): string {
-  switch (code) {
-    case 'EADDRINUSE':
-      return `something listens there already. Choose another port with ${variable}.`;
-    case 'EACCES':
-      return `this user may not open this port; take one from 1024 up with ${variable}.`;
-    case 'EADDRNOTAVAIL':
-      return 'this machine has no such address.';
-    case 'ENOTFOUND':
-      return 'this host name is not known.';
-    default:
-      return message;
-  }
+function listenProblem({ code = '', message }: NodeJS.ErrnoException, variable: string): string {
+  const problems: Record<string, string> = {
+    EADDRINUSE: `something listens there already. Choose another port with ${variable}.`,
+    EACCES: `this user may not open this port; take one from 1024 up with ${variable}.`,
+    EADDRNOTAVAIL: 'this machine has no such address.',
+    ENOTFOUND: 'this host name is not known.',
+  };
+  return problems[code] ?? message;
 }
 
 /** Stops listening, closes idle connections at once unless they are left alone, and all others after `graceMs`. */
-export async function closeServer(
-  server: Server,
-  graceMs: number,
-  { idle = true }: { idle?: boolean } = {},
-): Promise<void> {
+export async function closeServer(server: Server, graceMs: number, leaveIdle = false): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  if (idle) server.closeIdleConnections();
+  if (!leaveIdle) server.closeIdleConnections();
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
   clearTimeout(timer);
@@ -118,10 +96,7 @@ interface HttpServerOptions {
   requestTimeout?: number;
 }
 
-/**
- * An HTTP server with bounds for short calls, which answers JSON also where Node's parser refuses a request. Node's own
- * bounds (a minute for headers, five for a request) let few clients hold many connections.
- */
+/** An HTTP server with tighter bounds than Node's, which answers JSON also where Node's parser refuses a request. */
 export function createHttpServer(
   lifecycle: Lifecycle,
   listener: RequestListener,
@@ -130,8 +105,7 @@ export function createHttpServer(
   const server = createServer({
     headersTimeout: 10_000,
     requestTimeout,
-    // Longer than the minute for which balancers keep idle connections: if this side closed first, a request could cross
-    // with the close.
+    // Longer than the minute of balancers: if this side closed first, a request could cross with the close.
     keepAliveTimeout: 75_000,
     connectionsCheckingInterval: 2_000,
     maxHeaderSize: 16 * 1024,
@@ -147,11 +121,7 @@ export function createHttpServer(
     unused.delete(request.socket);
     if (response.socket === null) closeWithSocket(response, request.socket);
     const target = originForm(request.url ?? '');
-    if (target === undefined || !hasOneHost(request)) {
-      const { status, headers, body } = rawFailure('bad_request');
-      response.writeHead(status, { ...headers, connection: 'close' }).end(body);
-      return;
-    }
+    if (target === undefined || !hasOneHost(request)) return refuseAndClose(response, 'bad_request');
     request.url = target;
     serve(request, response);
   });
@@ -169,9 +139,8 @@ export function createHttpServer(
 const maxConnections = 10_000;
 
 /**
- * Destroys connections beyond the maximum, and lets `closeIdleConnections` close those that have sent no request too: Node
- * counts them as busy, and browsers open them in advance. Returns these; a request removes its socket. Node's
- * `maxConnections` does not work in a child that shares a port: it hands the connection back, round and round where all are full.
+ * Destroys connections beyond the maximum, for Node's `maxConnections` hands them back to the supervisor. Returns those
+ * without a request, which Node counts as busy: `closeIdleConnections` closes them too.
  */
 function trackConnections(server: Server): Set<Socket> {
   const unused = new Set<Socket>();
@@ -193,10 +162,7 @@ function trackConnections(server: Server): Set<Socket> {
   return unused;
 }
 
-/**
- * Closes the answers to pipelined requests with their connection. Node closes only the one that it is sending: the others would
- * never end, and would stay in the outbound budget.
- */
+/** Closes all pipelined answers with their connection: Node closes the first alone, others would stay in the budget. */
 function createQueuedCloser(): (response: ServerResponse, socket: Socket) => void {
   const queued = new WeakMap<Socket, Set<ServerResponse>>();
 
@@ -221,38 +187,33 @@ function createQueuedCloser(): (response: ServerResponse, socket: Socket) => voi
   };
 }
 
-/** Errors of Node's parser with a code of their own; all others are `bad_request`. */
-const parserErrors: Record<string, ErrorCode> = {
-  HPE_HEADER_OVERFLOW: 'headers_too_large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
-};
-
-const parserHints: Record<string, string> = {
-  HPE_INVALID_URL:
+/** Errors of Node's parser with a code or message of their own; all others are `bad_request`. */
+const parserErrors: Record<string, [ErrorCode, message?: string]> = {
+  HPE_HEADER_OVERFLOW: ['headers_too_large'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout'],
+  HPE_INVALID_URL: [
+    'bad_request',
     'The address in the request line cannot be read: percent-encode all in it that is not plain ASCII (curl does with --get --data-urlencode).',
+  ],
 };
 
-/** Answers where there is no response object, and closes the connection. */
 function refuseSocket(linger: Linger, socket: Socket, code: ErrorCode, message?: string): void {
   if (!socket.writable) return void socket.destroy();
   const { status, headers, body } = rawFailure(code, message);
   if (code === 'method_not_allowed') headers.allow = 'GET, HEAD, POST, OPTIONS';
-  const lines = Object.entries({ ...headers, connection: 'close' }).map(
-    ([name, value]) => `${name}: ${value}`,
-  );
-  // Node has taken its error listener off the socket, and an error without a listener ends the process.
+  const fields = Object.entries({ ...headers, connection: 'close' });
+  const lines = fields.map(([name, value]) => `${name}: ${value}`);
+  // Node has removed its error listener, and an error without a listener ends the process.
   socket.on('error', () => socket.destroy());
   socket.write([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'));
   linger.end(socket);
 }
 
 /**
- * Answers an error of Node's parser, once a connection: Node reports it again with all that follows. A call that is still to be
- * answered is answered first, and only once: a second answer to one request would go to the next client of the same proxy.
+ * Answers an error of Node's parser, once a connection: Node reports it again with all that follows. A running call is
+ * answered first, and only once: a second answer to one request would go to the next client of the same proxy.
  */
-export function createParserErrorHandler(
-  linger: Linger,
-): (error: NodeJS.ErrnoException, socket: Socket) => void {
+export function createParserErrorHandler(linger: Linger) {
   const refused = new WeakSet<Socket>();
   const roundRobin = createRoundRobin();
 
@@ -269,16 +230,15 @@ export function createParserErrorHandler(
     } else if (answered && !whole) {
       linger.end(socket);
     } else {
-      const code = error.code ?? '';
-      refuseSocket(linger, socket, parserErrors[code] ?? 'bad_request', parserHints[code]);
+      refuseSocket(linger, socket, ...(parserErrors[error.code ?? ''] ?? ['bad_request']));
     }
   }
 
-  return function handleParserError(error, socket) {
+  return function handleParserError(error: NodeJS.ErrnoException, socket: Socket): void {
     if (error.code === 'ECONNRESET') return void socket.destroy();
     if (refused.has(socket)) return;
     refused.add(socket);
-    if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') return answer(error, socket);
+    if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') return void answer(error, socket);
     // Node looks at its clock before it reads: first let it read what came while this thread was busy.
     const before = stateOf(socket);
     setImmediate(() => {
@@ -296,10 +256,7 @@ const startsPerIteration = 16;
 /** Balancers ask these with little patience, and they cost nothing. */
 const healthProbe = /^\/(?:healthz|readyz)(?:$|\?)/;
 
-/**
- * Starts the first few at once and the others in the next iterations of the event loop: round robin by requester, in order for
- * each.
- */
+/** Starts the first few at once and the others in the next iterations of the event loop, round robin by requester. */
 function createRoundRobin(): (start: () => void, requesterOf?: () => string) => void {
   const waiting = new Map<string, (() => void)[]>();
   let started = 0;
@@ -341,8 +298,8 @@ function createRoundRobin(): (start: () => void, requesterOf?: () => string) => 
 }
 
 /**
- * Yields to the event loop while hundreds of requests come at once: Node hands over all that have arrived before it does
- * anything else. Requests with one key queue behind each other, not before those with another; health probes never queue.
+ * Yields to the event loop while hundreds of requests come at once, which Node hands over before all else. Requests
+ * with one key queue behind each other, not before those with another; health probes never queue.
  */
 export function serveRoundRobin(listener: RequestListener): RequestListener {
   const roundRobin = createRoundRobin();
@@ -363,29 +320,20 @@ function keyText({ headers, url = '' }: IncomingMessage): string {
   return headers.authorization ?? /[?&](?:ak|kid)=([^&]*)/.exec(url)?.[1] ?? '';
 }
 
-/** A server that can listen before its application exists: requests wait until then. */
-export interface Front {
-  /** Listens, once; resolves with the server's url. */
-  listen(): Promise<string>;
-  /** Hands over all requests, those that wait first. */
-  open(handle: RequestListener): void;
-  /** Refuses requests that still wait, stops listening and lets running calls finish, for at most `graceMs`. */
-  close(graceMs: number): Promise<void>;
-  /** Waits for the calls under way, at most `graceMs`, where no more connections come. */
-  finish(graceMs: number): Promise<void>;
-}
-
 /** Bounds requests, because each connection may bring many. */
 const mostWaiting = 10_000;
 
 const starting = 'The gateway is starting.';
 
-interface FrontOptions extends HttpServerOptions {
-  /** Answers requests that need no application; true where it did. */
-  probes?: (request: IncomingMessage, response: ServerResponse) => boolean;
-}
+export type Front = ReturnType<typeof createFront>;
 
-export function createFront(lifecycle: Lifecycle, place: ListenOptions, options: FrontOptions = {}): Front {
+/** A server that can listen before its application exists: requests wait until then. */
+export function createFront(
+  lifecycle: Lifecycle,
+  place: ListenOptions,
+  /** `probes` answers requests that need no application; true where it did. */
+  options: HttpServerOptions & { probes?: typeof answerProbes } = {},
+) {
   const waiting = new Map<ServerResponse, IncomingMessage>();
   let listening: Promise<string> | undefined;
   let handle: RequestListener = wait;
@@ -393,33 +341,30 @@ export function createFront(lifecycle: Lifecycle, place: ListenOptions, options:
 
   function wait(request: IncomingMessage, response: ServerResponse): void {
     if (options.probes?.(request, response)) return;
-    if (waiting.size === mostWaiting) {
-      send(response, rawFailure('busy', starting));
-      return;
-    }
+    if (waiting.size === mostWaiting) return void send(response, rawFailure('busy', starting));
     waiting.set(response, request);
     response.once('close', () => waiting.delete(response));
   }
 
   return {
-    listen() {
-      listening ??= listen(server, place);
-      return listening;
-    },
-    open(opened) {
+    /** Listens, once; resolves with the server's url. */
+    listen: (): Promise<string> => (listening ??= listen(server, place)),
+    open(opened: RequestListener): void {
       handle = opened;
       const begin = serveRoundRobin(opened);
       for (const [response, request] of waiting) begin(request, response);
       waiting.clear();
     },
-    close(graceMs) {
-      if (handle === wait) handle = (_, response) => refuseAtEnd(response);
-      for (const response of waiting.keys()) refuseAtEnd(response);
+    /** Refuses requests that still wait, stops listening and lets running calls finish, for at most `graceMs`. */
+    close(graceMs: number): Promise<void> {
+      if (handle === wait) handle = (_, response) => refuseAndClose(response, 'shutting_down');
+      for (const response of waiting.keys()) refuseAndClose(response, 'shutting_down');
       waiting.clear();
       place.inlets?.close();
       return closeServer(server, graceMs);
     },
-    finish: (graceMs) => closeServer(server, graceMs, { idle: false }),
+    /** Waits for the calls under way, at most `graceMs`, where no more connections come. */
+    finish: (graceMs: number): Promise<void> => closeServer(server, graceMs, true),
   };
 }
 
@@ -431,9 +376,9 @@ export function answerProbes({ method, url = '' }: IncomingMessage, response: Se
   return true;
 }
 
-function refuseAtEnd(response: ServerResponse): void {
+function refuseAndClose(response: ServerResponse, code: ErrorCode): void {
   response.setHeader('connection', 'close');
-  send(response, rawFailure('shutting_down'));
+  send(response, rawFailure(code));
 }
 
 function send(response: ServerResponse, { status, headers, body }: RawAnswer): void {

@@ -2,10 +2,7 @@ import type { RouterContext } from '@koa/router';
 import { nearest } from '../../schemas/nearest.js';
 import { errorTable, GatewayError } from '../errors.js';
 
-/**
- * Answers what no route handled: OPTIONS with `Allow` where the path is served for other methods; else throws
- * `method_not_allowed` with the same header, or `not_found`, which suggests the nearest of `paths`.
- */
+/** Answers OPTIONS with `Allow`, else throws `method_not_allowed` or `not_found`, with the nearest of `paths`. */
 export function answerUnrouted(
   ctx: Pick<RouterContext, 'matched' | 'method' | 'path' | 'set' | 'status'>,
   paths: readonly string[] = [],
@@ -24,16 +21,13 @@ export function answerUnrouted(
   ctx.status = 204;
 }
 
-/** Suggests the nearest of `paths`, those that the client may know. */
 function pathHint(path: string, paths: readonly string[]): string | undefined {
   const bare = path.replace(/\/+$/, '');
   if (bare !== path && paths.includes(bare)) {
     return `Did you mean ${bare}? No path here has a slash at its end.`;
   }
   // Without the slash that all begin with, which would make them alike.
-  const found = nearest(
-    bare.slice(1),
-    paths.map((each) => each.slice(1)),
-  );
+  const tails = paths.map((each) => each.slice(1));
+  const found = nearest(bare.slice(1), tails);
   return found === undefined ? undefined : `Did you mean /${found}?`;
 }

@@ -9,25 +9,21 @@ import {
   type ItemInput,
   type ItemResult,
   type ItemState,
+  isJobId,
   type Job,
   type JobState,
   jobState,
 } from './model.js';
 import { inputName, type ResultStore, resultName } from './results/result-store.js';
+import type { StoreWatch } from './results/shared-store.js';
 import { clearInputs, forgetJob } from './runner/cleanup.js';
 import { type JobBytes, requireCapacity } from './store/capacity.js';
-import type { Created } from './store/create.js';
+import type { Created, NewJob } from './store/create.js';
 import type { JobStore } from './store/job-store.js';
 
 /** A job as its tenant sees it. Times are ISO 8601. */
-export interface JobView {
-  id: string;
-  service: string;
+export interface JobView extends Pick<Job, 'id' | 'service' | 'total' | 'done' | 'failed' | 'cancelled'> {
   state: JobState;
-  total: number;
-  done: number;
-  failed: number;
-  cancelled: number;
   created_at: string;
   finished_at: string | null;
   /** When its results are forgotten; null until it has ended. */
@@ -52,8 +48,7 @@ export interface JobRequest {
   files: readonly ReadonlyMap<string, Uint8Array>[];
   /** Bytes of the files that all items share, likewise. */
   sharedFiles: ReadonlyMap<string, Uint8Array>;
-  /** The client's name for its request, and a digest of the request. */
-  idempotency?: { key: string; digest: string };
+  idempotency?: NonNullable<NewJob['idempotency']>;
 }
 
 /** What an item has come to: where its result lies, or its error as it would have been answered. */
@@ -63,10 +58,7 @@ export type ItemAnswer =
   | { state: 'waiting' | 'running' | 'cancelled' };
 
 export interface JobsParts {
-  store: Pick<
-    JobStore,
-    'create' | 'made' | 'held' | 'job' | 'jobs' | 'items' | 'item' | 'cancel' | 'remove' | 'cleared'
-  >;
+  store: JobStore;
   results: Pick<ResultStore, 'put' | 'get' | 'removeAll'>;
   ttlSeconds: number;
   /** Ms since 1970. */
@@ -78,22 +70,16 @@ export interface JobsParts {
   /** `isNext`: no other job of the tenant has items that are still to be handed to the queue. */
   onCreated?: (job: Pick<Job, 'id' | 'tenant_id' | 'total'>, isNext: boolean) => void;
   onCancelled?: (tenantId: string, job: string) => void;
-  /** Why no job can be made here, asked each time; any can by default. */
-  refusal?: () => GatewayError | undefined;
-  /** The same, found out anew; asked when all is there but the job. */
-  lastRefusal?: () => Promise<GatewayError | undefined>;
+  /** Whether jobs can be made here; looked at anew when all is there but the job. */
+  watch: Pick<StoreWatch, 'look' | 'refusal'>;
 }
 
-const jobIdForm = /^job_[0-9A-Za-z]{1,40}$/;
-/** Files that are being put at a time: a store behind a network takes some 20 ms for each. */
+/** A store behind a network needs some 20 ms for each file. */
 const concurrentPuts = 16;
 
 export type Jobs = ReturnType<typeof createJobs>;
 
-/**
- * A tenant's jobs, for the API and the site. What does not exist, or is another tenant's, is `not_found`. Files are put before the job
- * is made: whichever process works on it finds them, and a kill in between leaves no job without files.
- */
+/** Another tenant's job is `not_found`. Files are put before the job is made: whatever works on it finds them. */
 export function createJobs(parts: JobsParts) {
   const { store, results, ttlSeconds, most, now = Date.now } = parts;
   const view = (job: Job) => jobView(job, ttlSeconds);
@@ -103,13 +89,13 @@ export function createJobs(parts: JobsParts) {
   const hasExpired = ({ finished_at }: Job) => finished_at !== null && finished_at <= endedAfter();
 
   function requireOpen(): void {
-    const error = parts.refusal?.();
+    const error = parts.watch.refusal();
     if (error) throw error;
   }
 
   async function find(tenantId: string, job: string): Promise<Job> {
     // What cannot be an id is not looked up: PostgreSQL refuses some of it.
-    const found = jobIdForm.test(job) ? await store.job(tenantId, job) : undefined;
+    const found = isJobId(job) ? await store.job(tenantId, job) : undefined;
     if (!found || hasExpired(found)) throw noSuchJob();
     return found;
   }
@@ -128,8 +114,8 @@ export function createJobs(parts: JobsParts) {
       await forEachConcurrent(filesOf(id, request), concurrentPuts, ([name, file]) =>
         results.put(name, file),
       );
-      const error = await parts.lastRefusal?.();
-      if (error) throw error;
+      await parts.watch.look({ anew: true });
+      requireOpen();
       await parts.requireDisk?.(bytes);
     } catch (error) {
       await forget();
@@ -155,7 +141,7 @@ export function createJobs(parts: JobsParts) {
   }
 
   async function cancel(tenantId: string, job: string): Promise<JobView> {
-    const cancelled = jobIdForm.test(job) ? await store.cancel(tenantId, job) : undefined;
+    const cancelled = isJobId(job) ? await store.cancel(tenantId, job) : undefined;
     if (!cancelled || hasExpired(cancelled)) throw noSuchJob();
     parts.onCancelled?.(tenantId, job);
     if (cancelled.finished_at !== null)
@@ -228,10 +214,7 @@ export function createJobs(parts: JobsParts) {
 }
 
 /** The files of a request by the names under which its items will look for them. */
-function* filesOf(
-  job: string,
-  { files, sharedFiles }: Pick<JobRequest, 'files' | 'sharedFiles'>,
-): Generator<[string, Uint8Array]> {
+function* filesOf(job: string, { files, sharedFiles }: JobRequest): Generator<[string, Uint8Array]> {
   for (const [field, bytes] of sharedFiles)
     yield [inputName({ job, index: 0 }, { field, shared: true }), bytes];
   for (const [index, ofItem] of files.entries()) {
@@ -265,10 +248,10 @@ function itemView({ job, index, state, result, error }: Item): ItemView {
   return {
     index,
     state,
-    ...(error ? { error } : {}),
-    ...(result
-      ? { result: { type: result.type, bytes: result.bytes, url: `/jobs/${job}/items/${index}` } }
-      : {}),
+    ...(error && { error }),
+    ...(result && {
+      result: { type: result.type, bytes: result.bytes, url: `/jobs/${job}/items/${index}` },
+    }),
   };
 }
 
@@ -276,12 +259,9 @@ function itemView({ job, index, state, result, error }: Item): ItemView {
 function toItemError(error: ItemError | undefined): GatewayError {
   // A later gateway may know codes that this one does not.
   const code = error && Object.hasOwn(errorTable, error.code) ? (error.code as ErrorCode) : 'internal';
-  const { message, details } = error ?? {};
-  return new GatewayError(code, {
-    ...(message === undefined ? {} : { message }),
-    ...(details === undefined ? {} : { details: [...details] }),
-    past: true,
-  });
+  const { details, message } = error ?? {};
+  const said = { ...(message !== undefined && { message }), ...(details && { details: [...details] }) };
+  return new GatewayError(code, { ...said, past: true });
 }
 
 /** One answer for jobs that never were, are another tenant's, or have been forgotten: it does not say which. */

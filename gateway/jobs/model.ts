@@ -15,6 +15,11 @@ export interface ItemRef {
   index: number;
 }
 
+/** An item as the key of a map. */
+export function itemName({ job, index }: ItemRef): string {
+  return `${job} ${index}`;
+}
+
 /** Work for one helper, of which each item is a call. Times are ms since 1970. */
 export interface Job {
   id: string;
@@ -94,12 +99,15 @@ export function jobState({ total, started, done, failed, cancelled, cancelled_at
   return done > 0 ? 'done' : 'failed';
 }
 
-/**
- * A new job's id: `job_`, when it was made in 8 digits of base62 (enough until the year 8889), and 83 random bits in 14. As text ids
- * sort by time, so that the newest jobs are found by them alone.
- */
+export const jobIdPattern = '^job_[0-9A-Za-z]{1,40}$';
+
+/** `job_`, the time in 8 digits of base62 (until the year 8889), 83 random bits in 14: they sort by time. */
 export function createJobId(now = Date.now()): string {
   return `job_${encodeBase62(now, 8)}${randomBase62(14)}`;
+}
+
+export function isJobId(id: string): boolean {
+  return new RegExp(jobIdPattern).test(id);
 }
 
 /** Whether this is the id of a job that was made before that time, in ms since 1970. */

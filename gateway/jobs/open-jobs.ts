@@ -1,22 +1,21 @@
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
+import { once } from '../../pool/concurrency.js';
 import type { Pool } from '../../pool/pool.js';
 import type { Closers } from '../closers.js';
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
 import { withStore } from '../database/store-error.js';
-import { GatewayError } from '../errors.js';
 import { limitsByDefault } from '../limits/limiter.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { Registry } from '../plugins/registry.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import { createJobs } from './jobs.js';
-import type { Job } from './model.js';
 import type { JobQueue } from './queue/job-queue.js';
 import { createSqliteQueue, type QueueTables } from './queue/sqlite-queue.js';
 import { createFolderStore, requireFree } from './results/folder-store.js';
 import { type ResultStore, resultStore } from './results/result-store.js';
-import { checkSharedStore, createStoreWatch, type SharedStoreTables } from './results/shared-store.js';
+import { createStoreWatch, type SharedStoreTables } from './results/shared-store.js';
 import { type Cleanup, clearInputs, startCleanup } from './runner/cleanup.js';
 import type { ItemParts } from './runner/item-stages.js';
 import { createMaintenance, type Maintenance } from './runner/maintenance.js';
@@ -26,7 +25,7 @@ import { createJobStore } from './store/job-store.js';
 import type { JobTables } from './store/tables.js';
 import { openWebhooks } from './webhooks/sender.js';
 
-interface JobsOptions {
+interface JobsOptions extends Pick<ItemParts, 'keys' | 'limiter' | 'reuse' | 'tracing'> {
   config: Config;
   logger: Logger;
   closers: Closers;
@@ -36,10 +35,6 @@ interface JobsOptions {
   work: Pick<ItemParts, 'files' | 'inboundBudget' | 'bodyLimits' | 'imageLimits' | 'inline'> & {
     pool: Pick<Pool, 'ticket' | 'handBack'>;
   };
-  keys: ItemParts['keys'];
-  limiter: ItemParts['limiter'];
-  reuse: ItemParts['reuse'];
-  tracing?: ItemParts['tracing'];
   signing: Pick<SigningSecrets, 'webhooks'>;
   /** Whether this process works on items itself, when no call wants a thread. */
   works: boolean;
@@ -48,17 +43,12 @@ interface JobsOptions {
 
 /** For tests: what is else the same everywhere. */
 export interface JobTuning {
-  queue?: QueueTuning;
+  /** How long leases last, and what begins each key in Redis. */
+  queue?: { leaseMs?: number; prefix?: string };
   pollMs?: number;
 }
 
 type JobMetrics = Pick<Metrics, 'observeItem' | 'observeWebhook'>;
-
-/** Throws where the embedded database has no room for inputs of so many bytes. */
-async function requireDisk({ databaseUrl, dataDir }: Config, bytes: number): Promise<void> {
-  if (databaseUrl !== undefined) return;
-  await withStore(resultStore, () => requireFree(dataDir, { bytes, part: 1 / 4 }));
-}
 
 /** Opens a process's part in jobs by the configuration; what is opened is left to `closers`. */
 export async function openJobs(options: JobsOptions) {
@@ -68,14 +58,10 @@ export async function openJobs(options: JobsOptions) {
   const results = closers.own(await openResults(config));
   const queue = closers.own(await openJobQueue(config, database, logger, tuning.queue));
   const retryPolicy = createRetryPolicy({ logger });
-  const watch = createStoreWatch(
-    () => checkSharedStore(database.access<SharedStoreTables>(), results, Date.now() - ttlSeconds * 1_000),
-    logger,
-  );
-  function refusal(): GatewayError | undefined {
-    const message = watch.message();
-    return message === undefined ? undefined : new GatewayError('storage_unavailable', { message });
-  }
+  const watch = createStoreWatch({
+    ...{ access: database.access<SharedStoreTables>(), results, logger },
+    keptSince: () => Date.now() - ttlSeconds * 1_000,
+  });
 
   let metrics: JobMetrics | undefined;
   const webhooks = openWebhooks({
@@ -87,13 +73,6 @@ export async function openJobs(options: JobsOptions) {
   let runner: Runner | undefined;
   let maintenance: Maintenance | undefined;
   let cleanup: Cleanup | undefined;
-  let stopping: Promise<void> | undefined;
-
-  /** Files that were inputs are of no use behind a job's end. What is left here is removed in a later round of `cleanup`. */
-  function tidy(ended: readonly Job[]): void {
-    clearInputs({ store, results }, ended).catch(() => undefined);
-    webhooks.wake();
-  }
 
   /** Removes what was cancelled from the queue. What stays is passed over when the tenant's next job is worked on. */
   async function removeCancelled(tenant: string, job: string): Promise<void> {
@@ -105,16 +84,11 @@ export async function openJobs(options: JobsOptions) {
     }
   }
 
-  async function stopAll(): Promise<void> {
+  const stop = once(async () => {
     await runner?.close();
     retryPolicy.stop();
     await Promise.all([maintenance?.close(), cleanup?.close()]);
-  }
-
-  function stop(): Promise<void> {
-    stopping ??= stopAll();
-    return stopping;
-  }
+  });
 
   closers.add(stop);
   return {
@@ -123,14 +97,14 @@ export async function openJobs(options: JobsOptions) {
       results,
       ttlSeconds,
       most: { inputs: config.maxOpenJobBytes, results: config.maxResultBytes },
-      requireDisk: (bytes) => requireDisk(config, bytes),
+      // The embedded database needs room for the inputs, too.
+      requireDisk: async (bytes) => {
+        if (config.databaseUrl !== undefined) return;
+        await withStore(resultStore, () => requireFree(config.dataDir, { bytes, part: 1 / 4 }));
+      },
       onCreated: (job, isNext) => maintenance?.created(job, isNext),
       onCancelled: (tenant, job) => void removeCancelled(tenant, job),
-      refusal,
-      async lastRefusal() {
-        await watch.look({ anew: true });
-        return refusal();
-      },
+      watch,
     }),
     stats: store.stats,
     webhooks,
@@ -143,7 +117,11 @@ export async function openJobs(options: JobsOptions) {
           ...options.work,
           ...{ store, queue, results, retryPolicy, observeItem: started.observeItem },
           mostResultBytes: config.maxResultBytes,
-          onJobsEnded: tidy,
+          onJobsEnded(ended) {
+            // Input files are of no use any more. Those that stay are removed in a later round of `cleanup`.
+            clearInputs({ store, results }, ended).catch(() => undefined);
+            webhooks.wake();
+          },
           limits: limitsByDefault(config),
           threads: config.poolThreads,
           inbound: { most: config.arriving, bytes: config.inputBytes },
@@ -162,18 +140,12 @@ export async function openJobs(options: JobsOptions) {
   };
 }
 
-/** For tests: how long leases last, and what begins each key in Redis. */
-interface QueueTuning {
-  leaseMs?: number;
-  prefix?: string;
-}
-
 /** Opens the queue of a gateway: on Redis where it has one, else where its database is. */
 export async function openJobQueue(
   { redisUrl, databaseUrl }: Pick<Config, 'redisUrl' | 'databaseUrl'>,
   database: Database,
   logger: Pick<Logger, 'debug' | 'info' | 'warn'>,
-  { prefix, ...lease }: QueueTuning = {},
+  { prefix, ...lease }: JobTuning['queue'] = {},
 ): Promise<JobQueue> {
   // Most gateways need none of what these bring along.
   if (redisUrl !== undefined) {
@@ -187,10 +159,7 @@ export async function openJobQueue(
   return createSqliteQueue(database.access<QueueTables>(), lease);
 }
 
-/**
- * Opens the store that the configuration names. Nothing is asked of it yet, so one that is away stops no start; a configuration with
- * which none can be opened rejects with a `ConfigError`.
- */
+/** Opens the store that the configuration names, without I/O: one that is away stops no start. Rejects with a `ConfigError`. */
 export async function openResults(config: Config): Promise<ResultStore> {
   if (config.resultsUrl === undefined) return createFolderStore(resolve(join(config.dataDir, 'results')));
   // Most gateways need none of what it brings along.

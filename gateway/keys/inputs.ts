@@ -19,10 +19,8 @@ export interface IssueOptions {
   expires_at?: string | undefined;
 }
 
-export interface RotateOptions {
-  /** How long the old secret still works, in whole seconds; a day by default, 0 ends every older one at once. */
-  grace_seconds?: number | undefined;
-}
+/** How long the old secret still works, in whole seconds; a day by default, 0 ends every older one at once. */
+export type RotateOptions = { grace_seconds?: number | undefined };
 
 /** Changes of a tenant's limits: what is left out stays, null restores the default. */
 export type LimitChanges = Partial<TenantLimits> & { weight?: number };
@@ -30,12 +28,8 @@ export type LimitChanges = Partial<TenantLimits> & { weight?: number };
 /** The same fields as a caller sent them, before they are checked. */
 export type Unchecked<T> = { [K in keyof T]?: unknown };
 
-/** One page of a list; `after` is the `next` of the page before. */
-export interface PageQuery {
-  after?: string | undefined;
-  /** 1 to 1000, 100 by default. */
-  limit?: number | undefined;
-}
+/** One page of a list: `after` is the `next` of the page before, `limit` 1 to 1000, 100 by default. */
+export type PageQuery = { after?: string | undefined; limit?: number | undefined };
 
 export interface AuditQuery {
   tenant?: string | undefined;
@@ -47,17 +41,10 @@ export interface AuditQuery {
 
 type WithLimit<T extends { limit?: number | undefined }> = T & { limit: number };
 
-interface KeyInputsOptions {
-  /** The ids of all helpers. */
-  services: () => readonly string[];
-  /** Wall clock, ms. */
-  now: () => number;
-}
-
 export type KeyInputs = ReturnType<typeof createKeyInputs>;
 
-/** The checks of all inputs of the administration. */
-export function createKeyInputs({ services, now }: KeyInputsOptions) {
+/** The checks of all inputs of the administration; `services` are the ids of all helpers. */
+export function createKeyInputs(services: () => readonly string[], now: () => number) {
   const scopes = () => knownScopes(services());
   const ajv = createAdminVocabulary({ knownScopes: scopes, now });
   return {

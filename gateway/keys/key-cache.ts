@@ -5,8 +5,7 @@ import { createFlusher } from '../database/batch-writer.js';
 import { rowsPerTransaction, sortYielding } from '../database/rows.js';
 import { database, StoreError } from '../database/store-error.js';
 import { GatewayError } from '../errors.js';
-import type { ChangeFeed } from './change-feed.js';
-import type { FoundKey, Key, Secret, Tenant } from './model.js';
+import type { FoundKey, FoundSecret, Key, Secret, Tenant } from './model.js';
 import type { KeyStore } from './store.js';
 
 /** The part of a look-up that verifying a key needs, and that is worth its memory. */
@@ -17,50 +16,39 @@ export interface KnownKey {
 }
 
 /** What a read found of a key: by its hash with the secret that was sent, by its id without one. */
-type CacheableKey = FoundKey & { secret?: Secret };
+type CacheableKey = FoundKey & Partial<FoundSecret>;
 
-interface ReadMoment {
-  /** Monotonic time at which the read began. */
-  readAt: number;
-}
+/** Monotonic time at which the read began. */
+type ReadMoment = { readAt: number };
 
 type CachedKey = KnownKey & ReadMoment;
 
-/** How keys are read by one kind of name. */
-interface KeyReading<Found> {
+interface KeyFinderOptions<Found> {
   /** What belongs to these names, in one read. */
   read: (names: string[]) => Promise<Found[]>;
   nameOf: (found: Found) => string;
-}
-
-interface KeyFinderOptions<Found> extends KeyReading<Found> {
   /** Keys in memory. */
   max: number;
   /** A clock that never jumps, ms. */
   monotonic: () => number;
-  feed: Pick<ChangeFeed, 'confirmedAt' | 'isDown' | 'reportFailure'>;
+  /** The verifier's feed of changes. */
+  feed: { confirmedAt: () => number; isDown: () => boolean; reportFailure: (error: unknown) => void };
 }
 
 /** The keys of a tenant that a change concerns. */
-export interface Touched {
-  tenant: string;
-  touches: (known: KnownKey) => boolean;
-}
+export type Touched = { tenant: string; touches: (known: KnownKey) => boolean };
 
 const maxUnknown = 10_000;
 /** Keys that are read again at once after a change; one look-up reads as many. */
 const rereadAtOnce = 100;
-/** What is known to be true this recently needs no read. With polls every second, only a slow database makes one. */
+/** What is known to be true this recently needs no read. With polls every second, a slow database alone makes one. */
 const freshMs = 3_000;
 /** A database that leaves a known key waiting for longer counts as down. With the above, below five seconds. */
 const readTimeoutMs = 1_500;
 /** How long known keys work while the database is down: the bound on how late a revocation can take effect. */
 const outageMs = 5 * 60_000;
 
-/**
- * Finds keys by one kind of name, a secret's hash or a key's id, and caches those used last. Invented names have a cache of their
- * own, so that a flood of them evicts no good key; with lru-cache's `fetchMethod`, each name being read would occupy an entry.
- */
+/** Finds and caches keys by hash or id. Unknown names have their own cache: a flood of them evicts no key. */
 export function createKeyFinder<Found extends CacheableKey>(options: KeyFinderOptions<Found>) {
   const { feed, monotonic } = options;
   const known = createKeyCache(options.max);
@@ -70,10 +58,7 @@ export function createKeyFinder<Found extends CacheableKey>(options: KeyFinderOp
   let epoch = 0;
   const lookUp = createKeyLookup(options, () => ({ epoch, readAt: monotonic() }));
 
-  /**
-   * Forgets what may have changed, and reads it again: a key in use stays known, should the database go down before its next
-   * call. Until it is read, it is not trusted. A few at a time: a caller's look-up must not wait for all that were known.
-   */
+  /** Reads again what may have changed, so that a key in use stays known in an outage; in batches. */
   async function reread(forget: () => Iterable<string>): Promise<void> {
     epoch += 1;
     unknown = createUnknown();
@@ -133,10 +118,8 @@ export function createKeyFinder<Found extends CacheableKey>(options: KeyFinderOp
   function lookUpInTime(name: string): ReturnType<typeof lookUp> {
     const result = lookUp(name);
     if (!known.has(name)) return result;
-    const late = new StoreError(
-      database,
-      new Error(`The database did not answer within ${readTimeoutMs} ms.`),
-    );
+    const problem = new Error(`The database did not answer within ${readTimeoutMs} ms.`);
+    const late = new StoreError(database, problem);
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(reject, readTimeoutMs, late);
@@ -174,12 +157,8 @@ const maxReads = 2;
 /** Beyond this many names being read, a look-up is refused: anybody can invent keys with a right checksum, and ids. */
 const maxLookups = 5_200;
 
-/**
- * Reads keys that are not cached. Callers with the same name share one read (its mark dates it), and names requested
- * while the database is busy go into one read together: a flood of invented keys costs a few reads at a time, and a good key
- * behind it waits for those only.
- */
-function createKeyLookup<Found, Mark>({ read, nameOf }: KeyReading<Found>, takeMark: () => Mark) {
+/** Reads keys in batches, one read for each name: a flood of invented keys costs a few reads at a time. */
+function createKeyLookup<Found, Mark>({ read, nameOf }: KeyFinderOptions<Found>, createMark: () => Mark) {
   const lookups = new Map<string, Promise<Mark & { found: Found | undefined }>>();
   const limitReads = limitConcurrency(maxReads);
   let batch = createBatch();
@@ -191,7 +170,7 @@ function createKeyLookup<Found, Mark>({ read, nameOf }: KeyReading<Found>, takeM
     async function run() {
       await null;
       if (batch.names === names) batch = createBatch();
-      const mark = takeMark();
+      const mark = createMark();
       const found = await read(names);
       return { mark, found: new Map(found.map((each) => [nameOf(each), each])) };
     }
@@ -221,22 +200,14 @@ function createKeyLookup<Found, Mark>({ read, nameOf }: KeyReading<Found>, takeM
   };
 }
 
-/** A tenant and its cached keys, all of which share this one object of it: ten thousand copies would crowd the processor's caches. */
-interface Owner {
-  tenant: KnownKey['tenant'];
-  names: Set<string>;
-}
+/** A tenant and its cached keys, which share this one object of it: copies would crowd the CPU's caches. */
+type Owner = { tenant: KnownKey['tenant']; names: Set<string> };
 
 /** What most tenants and secrets have; one object for all of them. */
-const defaultLimits: KnownKey['tenant']['limits'] = {
-  rate: null,
-  burst: null,
-  monthly_quota: null,
-  in_flight: null,
-};
+const defaultLimits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
 const lastingSecret: KnownKey['secret'] = { expires_at: null, ended_at: null };
 
-/** A cache of at most `max` keys, the ones used last, by their hash or their id and never by the key itself; some 0.4 KB each. */
+/** The `max` keys used last, by hash or id and never by the key itself; some 0.4 KB each. */
 export function createKeyCache(max: number) {
   let keys = createKeys();
   let owners = new Map<string, Owner>();
@@ -251,12 +222,8 @@ export function createKeyCache(max: number) {
 
   /** As it was read: a change that one key's read knows of is not yet another's. */
   function shareTenant({ id, name, limits, weight }: Tenant): KnownKey['tenant'] {
-    const read = {
-      id,
-      name,
-      limits: isDeepStrictEqual(limits, defaultLimits) ? defaultLimits : limits,
-      weight,
-    };
+    const shared = isDeepStrictEqual(limits, defaultLimits) ? defaultLimits : limits;
+    const read = { id, name, limits: shared, weight };
     const known = owners.get(id)?.tenant;
     return known && isDeepStrictEqual(known, read) ? known : read;
   }
@@ -277,7 +244,7 @@ export function createKeyCache(max: number) {
       } else owners.set(tenant.id, { tenant, names: new Set([name]) });
       return cached;
     },
-    /** Forgets the keys of a tenant for which `touches` is true, and returns their names; visits no other tenant's keys. */
+    /** Forgets the keys of a tenant for which `touches` is true, and returns their names. */
     forget(tenant: string, touches: (known: KnownKey) => boolean): string[] {
       const forgotten = [...(owners.get(tenant)?.names ?? [])].filter((name) => {
         const known = keys.peek(name);
@@ -288,7 +255,7 @@ export function createKeyCache(max: number) {
     },
     /** Forgets everything, and returns the names, one by one: listing them all would take long. */
     clear(): Iterable<string> {
-      const all = owners;
+      const all = owners.values();
       // Emptying a large one takes longer than making another.
       keys = createKeys();
       owners = new Map();
@@ -297,8 +264,8 @@ export function createKeyCache(max: number) {
   };
 }
 
-function* namesOf(owners: Map<string, Owner>): Generator<string> {
-  for (const { names } of owners.values()) yield* names;
+function* namesOf(owners: Iterable<Owner>): Generator<string> {
+  for (const { names } of owners) yield* names;
 }
 
 function toKnownKey(
@@ -314,10 +281,7 @@ function toKnownKey(
   };
 }
 
-/**
- * A cache of at most `max` entries, the ones used last; `onRemoved` gets those that were evicted or deleted. Its memory grows as it
- * fills: with the library's own `max`, a new cache of 100,000 holds the event loop for 15 ms, and changes make new caches.
- */
+/** An LRU that grows as it fills: with the library's `max`, making one of 100,000 takes 15 ms at once. */
 export function createGrowingLru<Value extends object>(
   max: number,
   onRemoved?: (value: Value, key: string) => void,
@@ -325,25 +289,17 @@ export function createGrowingLru<Value extends object>(
   return new LRUCache<string, Value>({
     maxSize: max,
     sizeCalculation: () => 1,
-    ...(onRemoved && {
-      dispose(value, key, reason) {
-        if (reason !== 'set') onRemoved(value, key);
-      },
-    }),
+    dispose: (value, key, reason) => reason !== 'set' && onRemoved?.(value, key),
   });
 }
 
 /** A key as its users hold it, one object for as long as they know it. */
 export interface UsedKey extends Pick<Key, 'id' | 'created_at'> {
-  /** When it was used (wall clock, ms), until that is written. On the key itself, as a table of many would cost each call a look-up. */
+  /** When it was used (ms), until that is written. On the key: a table would cost each call a look-up. */
   usedAt?: number | undefined;
 }
 
-/**
- * Collects when keys were used and writes it every `interval` (ms), keys of one age together: SQLite has those on the same
- * pages, and keys in no order would each cost it a page, six times as much. What cannot be written waits for the next time. At
- * most `max` keys wait; past that, a key's next use counts.
- */
+/** Writes every `interval` (ms) when keys were used, by age: in no order SQLite would touch six times the pages. */
 export function createLastUsed(store: Pick<KeyStore, 'touch'>, interval: number, max: number) {
   let noted: UsedKey[] = [];
   const { flush, stop } = createFlusher(write, interval);

@@ -47,35 +47,27 @@ export interface Key {
 export interface Secret {
   id: string;
   key_id: string;
-  /** SHA-256, hexadecimal. */
+  /** SHA-256 of the whole key, hexadecimal. */
   hash: string;
+  /** The first seven characters, e.g. `hg_Ab3d`. */
   prefix: string;
+  /** The last four, which belong to the checksum. */
   suffix: string;
   created_at: number;
   /** The end of its grace, once a newer secret has replaced it. */
   expires_at: number | null;
-  /**
-   * Set where it was ended by hand. Separate from `expires_at`, because a clock set back must not bring a leaked
-   * secret to life again.
-   */
+  /** When it was ended by hand. A clock set back revives `expires_at`, but must not revive a leaked secret. */
   ended_at: number | null;
 }
 
-export interface KeyWithSecrets extends Key {
-  /** Oldest first. */
-  secrets: Secret[];
-}
+/** With its secrets, the oldest first. */
+export type KeyWithSecrets = Key & { secrets: Secret[] };
 
-/** All that a look-up by id brings. */
-export interface FoundKey {
-  key: Key;
-  tenant: Tenant;
-}
+/** What a look-up by id brings. */
+export type FoundKey = { key: Key; tenant: Tenant };
 
-/** All that a look-up by hash brings. */
-export interface FoundSecret extends FoundKey {
-  secret: Secret;
-}
+/** What a look-up by hash brings. */
+export type FoundSecret = FoundKey & { secret: Pick<Secret, 'hash' | 'expires_at' | 'ended_at'> };
 
 export type AuditAction =
   | 'tenant.create'
@@ -129,7 +121,7 @@ export function viewKey(key: KeyWithSecrets, now: number) {
   const current = key.secrets.find(isCurrent);
   const state = keyState(key, now);
   const inGrace = key.secrets.filter((secret) => secret !== current && !secretEnded(secret, now));
-  const working = state === 'active' ? [...(current ? [current] : []), ...inGrace] : [];
+  const working = state === 'active' && current ? [current, ...inGrace] : [];
   return {
     id,
     label,
@@ -156,11 +148,7 @@ export function viewAudit(entry: AuditEntry) {
   return { ...entry, at: iso(entry.at) };
 }
 
-/** A key is revoked for good, whatever else is true of it. */
-export function keyState(
-  key: { revoked_at: number | null; expires_at: number | null },
-  now: number,
-): KeyState {
+export function keyState(key: Pick<Key, 'revoked_at' | 'expires_at'>, now: number): KeyState {
   if (key.revoked_at !== null) return 'revoked';
   return key.expires_at !== null && key.expires_at <= now ? 'expired' : 'active';
 }
@@ -211,56 +199,39 @@ const checksumLength = 6;
 const keyPattern = new RegExp(`^${keyPrefix}[0-9A-Za-z]{${randomLength + checksumLength}}$`);
 
 /** What may be stored of a key, and shown again: the key cannot be computed from it. */
-interface KeyDigest {
-  /** SHA-256 of the whole key, 64 hexadecimal digits. */
-  hash: string;
-  /** The first seven characters, e.g. `hg_Ab3d`. */
-  prefix: string;
-  /** The last four characters; they belong to the checksum. */
-  suffix: string;
-}
+type KeyDigest = Pick<Secret, 'hash' | 'prefix' | 'suffix'>;
 
 /** Draws a new key: `hg_`, 27 random characters of base62, and their CRC32 as 6 characters of base62. */
 export function createKey(): string {
   const random = randomBase62(randomLength);
-  return keyPrefix + random + checksum(random);
+  return keyPrefix + random + checksumOf(random);
 }
 
-/**
- * The digest of a text that has a key's form, or undefined. The checksum refuses every change of one character and
- * every swap within the random part, so a typo costs no look-up. It is no secret and proves nothing: anybody
- * can compute it.
- */
+/** The digest of a text of a key's form. The checksum saves a typo its look-up; anybody can compute it. */
 export function parseKey(text: string): KeyDigest | undefined {
   if (!keyPattern.test(text)) return undefined;
   const random = text.slice(keyPrefix.length, -checksumLength);
-  return text.endsWith(checksum(random)) ? digestOf(text) : undefined;
+  return text.endsWith(checksumOf(random)) ? digestOf(text) : undefined;
 }
 
 export function digestOf(key: string): KeyDigest {
   return { hash: hashSecret(key), prefix: key.slice(0, keyPrefix.length + 4), suffix: key.slice(-4) };
 }
 
-function checksum(random: string): string {
+function checksumOf(random: string): string {
   return encodeBase62(crc32(random), checksumLength);
 }
 
-/**
- * What the database stores of a random secret (a key, an invitation, a session): its SHA-256, 64 hexadecimal
- * digits. No salt and no slow hash: those are for secrets that can be guessed, and 128 random bits and more cannot.
- */
+/** SHA-256 in hex. Salt and a slow hash are for secrets that can be guessed, which random ones cannot. */
 export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
 const base62Digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** The largest multiple of 62 in a byte; bytes at or past it are drawn again, or the first characters would be likelier. */
+/** The largest multiple of 62 in a byte; larger bytes are drawn again, for a uniform distribution. */
 const unbiasedBytes = 248;
 
-/**
- * `length` characters of 0-9A-Za-z, each drawn uniformly (5.95 bits) from the system's random source. Own code because it is
- * seven lines, and a package would see every key as it is made.
- */
+/** `length` uniformly drawn characters (5.95 bits each). Own code: a package would see every key as it is made. */
 export function randomBase62(length: number): string {
   let text = '';
   while (text.length < length) {

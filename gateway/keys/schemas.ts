@@ -1,10 +1,7 @@
-import { limitBounds } from '../../schemas/config/work.js';
+import { limitBounds } from '../../schemas/config/config.js';
 import type { FieldsSchema } from '../../schemas/fields.js';
 
-/**
- * The inputs of the administration of keys, as JSON Schema with the administration's vocabulary: the one place of each bound.
- * Input of pages, JSON API and command line is validated by it, and the API's OpenAPI document is made from it.
- */
+/** Inputs of pages, JSON API, OpenAPI document and command line: the one place of each bound. */
 
 const maxTenantName = 63;
 const maxScopes = 100;

@@ -1,32 +1,23 @@
 import { type Kysely, type QueryExecutorProvider, type Selectable, sql } from 'kysely';
 import type { Access, DatabaseKind } from '../database/database.js';
 import { givenRows, rowsPerTransaction, slices } from '../database/rows.js';
-import type { AuditEntry, FoundKey, FoundSecret, Key, KeyWithSecrets, Secret, Tenant } from './model.js';
-import {
-  auditOf,
-  auditRow,
-  type KeyRow,
-  type KeyTables,
-  keyOf,
-  keyRow,
-  tenantOf,
-  tenantRow,
-} from './tables.js';
+import type {
+  AuditAction,
+  AuditEntry,
+  FoundKey,
+  FoundSecret,
+  Key,
+  KeyWithSecrets,
+  Secret,
+  Tenant,
+} from './model.js';
+import type { KeyRow, KeyTables, TenantRow } from './tables.js';
 
-/** What a change touched. */
-export interface Change {
-  /** The audit entry's id and time. */
-  id: number;
-  at: number;
-  tenant_id: string | null;
-  key_id: string | null;
-}
+/** What a change touched, with its audit entry's id and time. */
+export type Change = Pick<AuditEntry, 'id' | 'at' | 'tenant_id' | 'key_id'>;
 
-interface ListPage {
-  /** The last name or id of the page before. */
-  after?: string | undefined;
-  limit: number;
-}
+/** `after` is the last name or id of the page before. */
+type ListPage = { after?: string | undefined; limit: number };
 
 interface AuditPage {
   tenant_id?: string | undefined;
@@ -42,19 +33,13 @@ type ChangeListener = (changes: Omit<Change, 'id'>[]) => void;
 
 export type KeyStore = ReturnType<typeof createKeyStore>;
 
-/**
- * Tenants, keys and their audit log, in the gateway's database. Where that does not answer, every method rejects with a
- * `StoreError`, whose cause says why.
- */
+/** Tenants, keys and their audit log. Where the database does not answer, every method rejects with a `StoreError`. */
 export function createKeyStore(access: Access<KeyTables>) {
   const listeners = new Set<ChangeListener>();
   const { kind, change } = access;
   return {
     ...createReads(access),
-    /**
-     * Runs `work` as one transaction, one at a time over all processes: all of it is durable once this resolves, or
-     * nothing of it happened. `work` may run again after a conflict, so it must do nothing but use `tx`.
-     */
+    /** Runs `work` in one transaction at a time over all processes; again after a conflict: it may only use `tx`. */
     async change<T>(work: (tx: KeyTransaction) => Promise<T>): Promise<T> {
       const { result, log } = await change(async (tx) => {
         const append = await openAuditLog(tx, kind);
@@ -73,27 +58,17 @@ export function createKeyStore(access: Access<KeyTables>) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    /**
-     * Writes when keys were last used (ms, by key id), in the order given and in many transactions where they are many; never moves
-     * a time back.
-     */
+    /** Writes when keys were last used (ms, by id), in this order; never moves a time back. */
     async touch(lastUsed: ReadonlyMap<string, number>): Promise<void> {
+      const at = sql`cast(value ->> 1 as bigint)`;
       for (const part of slices([...lastUsed], rowsPerTransaction)) {
-        await change((tx) => writeLastUsed(tx, kind, part));
+        const update = sql`
+          update keys set last_used_at = ${at} from ${givenRows(kind, part)}
+          where keys.id = value ->> 0 and (keys.last_used_at is null or keys.last_used_at < ${at})`;
+        await change((tx) => update.execute(tx));
       }
     },
   };
-}
-
-async function writeLastUsed(
-  db: Kysely<KeyTables>,
-  kind: DatabaseKind,
-  rows: [id: string, at: number][],
-): Promise<void> {
-  await sql`
-    update keys set last_used_at = cast(value ->> 1 as bigint) from ${givenRows(kind, rows)}
-    where keys.id = value ->> 0 and (keys.last_used_at is null or keys.last_used_at < cast(value ->> 1 as bigint))
-  `.execute(db);
 }
 
 /** Adds an entry; it is there if the transaction is committed, and not otherwise. */
@@ -103,19 +78,17 @@ type AppendAudit = (entry: NewAuditEntry) => Promise<void>;
 const changeLock = 0x68676b657973;
 
 /**
- * Opens the audit log for the rest of a transaction, of whichever module: to be called first in it. PostgreSQL hands out serial
- * numbers before the commit, so a reader who asks for "all after 7" could see 9, and miss 8 for ever when it is committed
- * later. One change at a time keeps the numbers in the order of the commits; and as all acquire this lock before they touch a
- * row, no two of them can wait for each other. SQLite has one writer anyway.
+ * Opens the audit log in a transaction, before it touches a row. PostgreSQL hands out serial numbers before the
+ * commit: without the lock, a reader of "all after 7" could see 9 and miss 8 for ever. SQLite has one writer anyway.
  */
 export async function openAuditLog(trx: QueryExecutorProvider, kind: DatabaseKind): Promise<AppendAudit> {
   if (kind === 'postgres') await sql`select pg_advisory_xact_lock(${changeLock}::bigint)`.execute(trx);
   return async function appendAudit(entry) {
-    const { at, actor, action, tenant_id, key_id, detail } = auditRow(entry);
+    const { at, actor, action, tenant_id, key_id, detail } = entry;
     // As text, since Kysely's handles are invariant: one that knows the site's tables too would not fit.
     await sql`
       insert into audit (at, actor, action, tenant_id, key_id, detail)
-      values (${at}, ${actor}, ${action}, ${tenant_id}, ${key_id}, ${detail})
+      values (${at}, ${actor}, ${action}, ${tenant_id}, ${key_id}, ${JSON.stringify(detail)})
     `.execute(trx);
   };
 }
@@ -124,34 +97,37 @@ export async function openAuditLog(trx: QueryExecutorProvider, kind: DatabaseKin
 export type KeyTransaction = ReturnType<typeof createTransaction>;
 
 function createTransaction(db: Kysely<KeyTables>, audit: AppendAudit) {
+  async function updateTenant(id: string, values: Partial<Selectable<TenantRow>>): Promise<void> {
+    await db.updateTable('tenants').set(values).where('id', '=', id).execute();
+  }
+  async function updateKey(id: string, values: Partial<KeyRow>): Promise<void> {
+    await db.updateTable('keys').set(values).where('id', '=', id).execute();
+  }
   return {
     async hasTenants(): Promise<boolean> {
       return (await db.selectFrom('tenants').select('id').limit(1).executeTakeFirst()) !== undefined;
     },
     tenant: (name: string) => readTenant(db, name),
     key: (id: string) => readKey(db, id),
-    async addTenant(tenant: Tenant): Promise<void> {
-      await db.insertInto('tenants').values(tenantRow(tenant)).execute();
+    async addTenant({ limits, ...tenant }: Tenant): Promise<void> {
+      await db
+        .insertInto('tenants')
+        .values({ ...tenant, ...limits })
+        .execute();
     },
-    async setLimits({ id, limits, weight }: Pick<Tenant, 'id' | 'limits' | 'weight'>): Promise<void> {
-      const values = { ...limits, weight };
-      await db.updateTable('tenants').set(values).where('id', '=', id).execute();
-    },
-    async setWebhookVersion({
-      id,
-      ...version
-    }: Pick<Tenant, 'id' | 'webhook_version' | 'webhook_rotated_at'>): Promise<void> {
-      await db.updateTable('tenants').set(version).where('id', '=', id).execute();
-    },
+    setLimits: ({ id, limits, weight }: Pick<Tenant, 'id' | 'limits' | 'weight'>) =>
+      updateTenant(id, { ...limits, weight }),
+    setWebhookVersion: ({ id, webhook_version, webhook_rotated_at }: Tenant) =>
+      updateTenant(id, { webhook_version, webhook_rotated_at }),
     async addKey(key: Key): Promise<void> {
-      await db.insertInto('keys').values(keyRow(key)).execute();
+      const scopes = key.scopes && JSON.stringify(key.scopes);
+      await db
+        .insertInto('keys')
+        .values({ ...key, scopes })
+        .execute();
     },
-    async revokeKey(id: string, revoked_at: number): Promise<void> {
-      await db.updateTable('keys').set({ revoked_at }).where('id', '=', id).execute();
-    },
-    async setSigningVersion(id: string, signing_version: number): Promise<void> {
-      await db.updateTable('keys').set({ signing_version }).where('id', '=', id).execute();
-    },
+    revokeKey: (id: string, revoked_at: number) => updateKey(id, { revoked_at }),
+    setSigningVersion: (id: string, signing_version: number) => updateKey(id, { signing_version }),
     async addSecret(secret: Secret): Promise<void> {
       await db.insertInto('secrets').values(secret).execute();
     },
@@ -190,7 +166,11 @@ function createReads({ run }: Access<KeyTables>) {
         if (before !== undefined) query = query.where('id', '<', before);
         return query.execute();
       });
-      return rows.map(auditOf);
+      return rows.map((row) => ({
+        ...row,
+        action: row.action as AuditAction,
+        detail: JSON.parse(row.detail),
+      }));
     },
     lastChange: (): Promise<Change | undefined> =>
       run((db) => selectChanges(db).orderBy('id', 'desc').limit(1).executeTakeFirst()),
@@ -198,6 +178,17 @@ function createReads({ run }: Access<KeyTables>) {
     changesFrom: (id: number, limit: number): Promise<Change[]> =>
       run((db) => selectChanges(db).where('id', '>=', id).orderBy('id').limit(limit).execute()),
   };
+}
+
+function tenantOf(row: Selectable<TenantRow>): Tenant {
+  const { id, name, created_at, weight, webhook_version, webhook_rotated_at, ...rest } = row;
+  const { rate, burst, monthly_quota, in_flight } = rest;
+  const limits = { rate, burst, monthly_quota, in_flight };
+  return { id, name, created_at, limits, weight, webhook_version, webhook_rotated_at };
+}
+
+function keyOf(row: KeyRow): Key {
+  return { ...row, scopes: row.scopes === null ? null : JSON.parse(row.scopes) };
 }
 
 async function readTenant(db: Kysely<KeyTables>, name: string): Promise<Tenant | undefined> {
@@ -230,42 +221,26 @@ function selectChanges(db: Kysely<KeyTables>) {
 async function withSecrets(db: Kysely<KeyTables>, rows: Selectable<KeyRow>[]): Promise<KeyWithSecrets[]> {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
-  const secrets = await db
-    .selectFrom('secrets')
-    .selectAll()
-    .where('key_id', 'in', ids)
-    .orderBy('created_at')
-    .orderBy('id')
-    .execute();
+  const query = db.selectFrom('secrets').selectAll().where('key_id', 'in', ids);
   const byKey = new Map(ids.map((id) => [id, [] as Secret[]]));
-  for (const secret of secrets) byKey.get(secret.key_id)?.push(secret);
+  for (const secret of await query.orderBy('created_at').orderBy('id').execute()) {
+    byKey.get(secret.key_id)?.push(secret);
+  }
   return rows.map((row) => ({ ...keyOf(row), secrets: byKey.get(row.id) ?? [] }));
 }
 
-/**
- * Looks secrets up by the SHA-256 of what was sent. That an index compares hashes byte by byte reveals nothing: somebody who
- * could learn how much of a hash agreed still could not choose a key whose hash agrees further.
- */
+/** An index's timing reveals nothing: knowing how much of a hash agrees does not help to choose a key. */
 async function findSecrets(db: Kysely<KeyTables>, hashes: string[]): Promise<FoundSecret[]> {
   if (hashes.length === 0) return [];
   const rows = await selectKeysWithTenants(db)
     .innerJoin('secrets', 'secrets.key_id', 'keys.id')
     .where('secrets.hash', 'in', hashes)
-    .select([
-      'secrets.id as secret_id',
-      'secrets.hash',
-      'secrets.prefix',
-      'secrets.suffix',
-      'secrets.created_at as secret_created_at',
-      'secrets.expires_at as secret_expires_at',
-      'secrets.ended_at',
-    ])
+    .select(['secrets.hash', 'secrets.expires_at as secret_expires_at', 'secrets.ended_at'])
     .execute();
-  return rows.map((row) => {
-    const { hash, prefix, suffix, ended_at, key_id } = row;
-    const times = { created_at: row.secret_created_at, expires_at: row.secret_expires_at, ended_at };
-    return { ...foundKey(row), secret: { id: row.secret_id, key_id, hash, prefix, suffix, ...times } };
-  });
+  return rows.map(({ hash, ended_at, secret_expires_at: expires_at, ...row }) => ({
+    ...foundKey(row),
+    secret: { hash, expires_at, ended_at },
+  }));
 }
 
 async function findKeys(db: Kysely<KeyTables>, ids: string[]): Promise<FoundKey[]> {

@@ -1,11 +1,8 @@
-import { type Generated, type Kysely, type Selectable, sql } from 'kysely';
+import { type Generated, type Kysely, sql } from 'kysely';
 import type { DatabaseKind } from '../database/database.js';
-import type { AuditAction, AuditEntry, Key, Secret, Tenant, TenantLimits } from './model.js';
+import type { AuditEntry, Key, Secret, Tenant, TenantLimits } from './model.js';
 
-/**
- * The tables, the same on both databases. Times are integers (ms since 1970): exact and ordered alike in SQLite and
- * PostgreSQL, which no other type is. Lists and objects are JSON text.
- */
+/** The same on both databases: times are integers (ms since 1970), lists and objects are JSON text. */
 export type KeyTables = {
   tenants: TenantRow;
   keys: KeyRow;
@@ -24,33 +21,6 @@ type AuditRow = Omit<AuditEntry, 'id' | 'action' | 'detail'> & {
   action: string;
   detail: string;
 };
-
-export function tenantOf(row: Selectable<TenantRow>): Tenant {
-  const { id, name, created_at, weight, rate, burst, monthly_quota, in_flight } = row;
-  const { webhook_version, webhook_rotated_at } = row;
-  const limits = { rate, burst, monthly_quota, in_flight };
-  return { id, name, created_at, limits, weight, webhook_version, webhook_rotated_at };
-}
-
-export function tenantRow({ limits, ...tenant }: Tenant): Selectable<TenantRow> {
-  return { ...tenant, ...limits };
-}
-
-export function keyOf(row: KeyRow): Key {
-  return { ...row, scopes: row.scopes === null ? null : JSON.parse(row.scopes) };
-}
-
-export function keyRow(key: Key): KeyRow {
-  return { ...key, scopes: key.scopes === null ? null : JSON.stringify(key.scopes) };
-}
-
-export function auditOf(row: Selectable<AuditRow>): AuditEntry {
-  return { ...row, action: row.action as AuditAction, detail: JSON.parse(row.detail) };
-}
-
-export function auditRow(entry: Omit<AuditEntry, 'id'>): Omit<AuditRow, 'id'> {
-  return { ...entry, detail: JSON.stringify(entry.detail) };
-}
 
 /** Creates the tables of tenants, keys, secrets and the audit log. */
 export async function createKeyTables(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
@@ -93,11 +63,11 @@ export async function addWebhookVersion(db: Kysely<unknown>): Promise<void> {
   ]);
 }
 
-async function runAll(db: Kysely<unknown>, statements: readonly string[]): Promise<void> {
+export async function runAll(db: Kysely<unknown>, statements: readonly string[]): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db);
 }
 
-// Even with the gateway's own rights on the tables, nobody can quietly rewrite what was done.
+// Even with the gateway's own rights on the tables, what was done cannot be rewritten quietly.
 const sqliteGuard = ['update', 'delete'].map(
   (change) => `create trigger audit_no_${change} before ${change} on audit
     begin select raise(abort, 'the audit log is only added to'); end`,

@@ -8,15 +8,9 @@ import type { KeyStore, KeyTransaction } from './store.js';
 
 /** Of a tenant whose weight was never set. */
 export const defaultWeight = 1;
-/** Of the secret of its webhooks. */
-const firstWebhookVersion = 1;
 const noLimits: TenantLimits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
 
-export function createTenantChanges(
-  store: KeyStore,
-  inputs: Pick<KeyInputs, 'tenant' | 'limits'>,
-  now: () => number,
-) {
+export function createTenantChanges(store: KeyStore, inputs: KeyInputs, now: () => number) {
   return {
     async createTenant(wanted: string, actor: string): Promise<TenantView> {
       const { name } = requireValid(inputs.tenant.check({ name: wanted }));
@@ -35,14 +29,8 @@ export function createTenantChanges(
         const { weight = found.weight, ...limits } = given;
         const changed: Tenant = { ...found, limits: { ...found.limits, ...limits }, weight };
         await tx.setLimits(changed);
-        await tx.audit({
-          at: now(),
-          actor,
-          action: 'tenant.limits',
-          tenant_id: found.id,
-          key_id: null,
-          detail: given,
-        });
+        const entry = { at: now(), actor, tenant_id: found.id, key_id: null, detail: given };
+        await tx.audit({ ...entry, action: 'tenant.limits' });
         return changed;
       });
       return viewTenant(tenant);
@@ -58,15 +46,8 @@ export async function addTenant(
   at: number,
 ): Promise<Tenant> {
   const id = `ten_${randomBase62(12)}`;
-  const tenant: Tenant = {
-    id,
-    name,
-    created_at: at,
-    limits: noLimits,
-    weight: defaultWeight,
-    webhook_version: firstWebhookVersion,
-    webhook_rotated_at: null,
-  };
+  const webhooks = { webhook_version: 1, webhook_rotated_at: null };
+  const tenant = { id, name, created_at: at, limits: noLimits, weight: defaultWeight, ...webhooks };
   await tx.addTenant(tenant);
   await tx.audit({ at, actor, action: 'tenant.create', tenant_id: id, key_id: null, detail: { name } });
   return tenant;
@@ -85,7 +66,7 @@ export const webhookGraceMs = 86_400_000;
 const webhookHint =
   'This gateway sends no webhooks: with DATABASE_URL, set HELPER_SIGNING_SECRET to the same on all gateways.';
 
-/** Where the gateway has no master secret, these reject with `storage_unavailable`, which names HELPER_SIGNING_SECRET. */
+/** Without a master secret these reject with `storage_unavailable`, which names HELPER_SIGNING_SECRET. */
 export function createWebhookChanges(store: KeyStore, secrets: DerivedSecrets, now: () => number) {
   /** The secret with the end of the grace of the one before it; null where there is none, or it is over. */
   function shown({ id, name, webhook_version, webhook_rotated_at }: Tenant, at: number) {
@@ -98,11 +79,7 @@ export function createWebhookChanges(store: KeyStore, secrets: DerivedSecrets, n
   }
 
   return {
-    /**
-     * A tenant with its webhook secret; null with a hint where this gateway has no master secret. For the operator's programs,
-     * which read a tenant often, so that it is not noted: an entry for each would fill a log that is never cleared, and nothing
-     * could be read while the database cannot be written.
-     */
+    /** For programs, which read it often; not audited: entries are never cleared, and reading must not need a write. */
     async tenantWithSecret(name: string) {
       const tenant = await findTenant(store, name);
       const view = viewTenant(tenant);
@@ -116,10 +93,9 @@ export function createWebhookChanges(store: KeyStore, secrets: DerivedSecrets, n
       secrets.requireMaster();
       return store.change(async (tx) => {
         const tenant = await findTenant(tx, name);
-        const at = now();
-        const action = 'tenant.webhook_secret';
-        await tx.audit({ at, actor, action, tenant_id: tenant.id, key_id: null, detail: {} });
-        return shown(tenant, at);
+        const entry = { at: now(), actor, tenant_id: tenant.id, key_id: null, detail: {} };
+        await tx.audit({ ...entry, action: 'tenant.webhook_secret' });
+        return shown(tenant, entry.at);
       });
     },
 
@@ -131,10 +107,9 @@ export function createWebhookChanges(store: KeyStore, secrets: DerivedSecrets, n
         const at = now();
         const webhook_version = before.webhook_version + 1;
         const tenant = { ...before, webhook_version, webhook_rotated_at: at };
-        await tx.setWebhookVersion({ id: tenant.id, webhook_version, webhook_rotated_at: at });
-        const action = 'tenant.rotate_webhook_secret';
-        const detail = { webhook_version };
-        await tx.audit({ at, actor, action, tenant_id: tenant.id, key_id: null, detail });
+        await tx.setWebhookVersion(tenant);
+        const entry = { at, actor, tenant_id: tenant.id, key_id: null, detail: { webhook_version } };
+        await tx.audit({ ...entry, action: 'tenant.rotate_webhook_secret' });
         return shown(tenant, at);
       });
     },

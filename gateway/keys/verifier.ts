@@ -1,5 +1,4 @@
 import type { Logger } from 'pino';
-import { createChangeFeed } from './change-feed.js';
 import { createKeyFinder, createLastUsed, type KnownKey, type Touched } from './key-cache.js';
 import { type Key, keyState, parseKey, secretEnded, type Tenant } from './model.js';
 import { isKeyId } from './schemas.js';
@@ -28,16 +27,13 @@ interface KeyVerifierOptions {
   /** Between two writes of when keys were last used, ms. */
   lastUsedInterval?: number;
   /** Called once when the database stops answering, with the reason, and once when it is back. */
-  onDown?: (error: unknown) => void;
-  onUp?: () => void;
+  onDown?: ((error: unknown) => void) | undefined;
+  onUp?: (() => void) | undefined;
 }
 
 export type KeyVerifier = ReturnType<typeof createKeyVerifier>;
 
-/**
- * Verifies keys from a cache that follows every change: this process's own at once, others' by polling. Cached by the key's
- * hash, never by the key, and by its id where it signs. Rejects with `keys_unavailable` where it cannot be known at the moment.
- */
+/** Verifies keys from a cache that follows this process's changes at once and others' by polling. */
 export function createKeyVerifier(options: KeyVerifierOptions) {
   const { store, now = Date.now, monotonic = () => performance.now(), cacheSize: max = 100_000 } = options;
   // A fifth of what `last_used_at` may be behind is left for the writing.
@@ -50,24 +46,13 @@ export function createKeyVerifier(options: KeyVerifierOptions) {
     onReset() {
       for (const finder of finders) finder.reset();
     },
-    onDown: (error) => options.onDown?.(error),
-    onUp: () => options.onUp?.(),
+    onDown: options.onDown,
+    onUp: options.onUp,
   });
   const stopListening = store.onChange(drop);
-  const byHash = createKeyFinder({
-    read: (hashes) => store.find(hashes),
-    nameOf: ({ secret }) => secret.hash,
-    max,
-    monotonic,
-    feed,
-  });
-  const byId = createKeyFinder({
-    read: (ids) => store.findKeys(ids),
-    nameOf: ({ key }) => key.id,
-    max,
-    monotonic,
-    feed,
-  });
+  const common = { max, monotonic, feed };
+  const byHash = createKeyFinder({ ...common, read: store.find, nameOf: ({ secret }) => secret.hash });
+  const byId = createKeyFinder({ ...common, read: store.findKeys, nameOf: ({ key }) => key.id });
   const finders = [byHash, byId];
 
   function drop(changes: Pick<Change, 'tenant_id' | 'key_id'>[]): void {
@@ -100,17 +85,14 @@ export function createKeyVerifier(options: KeyVerifierOptions) {
       if (!digest) return { state: 'malformed' };
       return statusOf(await byHash.find(digest.hash));
     },
-    /**
-     * Of the key of this id, which signed a call; `isSigned` says whether it did by this version of its signing secret. One that
-     * did not is unknown. The ends of the key's secrets do not matter here.
-     */
+    /** Of the key that signed a call; `isSigned` checks one version of its signing secret. */
     async verifySigned(id: string, isSigned: (version: number) => boolean): Promise<KeyStatus> {
       if (!isKeyId(id)) return { state: 'malformed' };
       const found = await byId.find(id);
       if (!found) return { state: 'unknown' };
       const { signing_version } = found.key;
       if (isSigned(signing_version)) return statusOf(found);
-      // The secret was replaced a moment ago, by another process: only somebody who was given the new one can sign by it.
+      // Another process has just replaced the secret: nobody else can sign by the new one.
       if (!isSigned(signing_version + 1)) return { state: 'unknown' };
       const fresh = await byId.findAgain(id);
       return fresh && isSigned(fresh.key.signing_version) ? statusOf(fresh) : { state: 'unknown' };
@@ -132,10 +114,8 @@ export function createKeyVerifier(options: KeyVerifierOptions) {
   };
 }
 
-/** The cached keys that these changes concern. */
-function touchedBy(all: Pick<Change, 'tenant_id' | 'key_id'>[]): Touched[] {
-  // The log is about people too: a sign-in changes nothing here, and must not drop what is cached.
-  const changes = all.filter(({ tenant_id, key_id }) => tenant_id !== null || key_id !== null);
+/** The cached keys that these changes concern. A change without a tenant is one of people, and concerns none. */
+function touchedBy(changes: Pick<Change, 'tenant_id' | 'key_id'>[]): Touched[] {
   const keys = new Set(changes.map((change) => change.key_id));
   // A change without a key is one of the tenant itself, and so of what every key of it may do.
   const whole = new Set(changes.filter((change) => change.key_id === null).map(({ tenant_id }) => tenant_id));
@@ -146,10 +126,96 @@ function touchedBy(all: Pick<Change, 'tenant_id' | 'key_id'>[]): Touched[] {
 }
 
 /** Logs once when the database of keys stops answering, and once when it is back. */
-export function logKeyOutage(logger: Logger): Required<Pick<KeyVerifierOptions, 'onDown' | 'onUp'>> {
+export function logKeyOutage(logger: Logger) {
   return {
-    onDown: (error) =>
+    onDown: (error: unknown) =>
       logger.error({ err: error }, 'key database does not answer; keys seen lately go on working'),
     onUp: () => logger.info('key database answers again'),
+  };
+}
+
+interface ChangeFeedOptions extends Pick<KeyVerifierOptions, 'store' | 'onDown' | 'onUp'> {
+  monotonic: () => number;
+  /** Between the end of one poll and the next, ms. */
+  interval: number;
+  onChanges: (changes: Change[]) => void;
+  /** Nothing read before may be relied on: the start, a restored database, or too many changes to follow. */
+  onReset: () => void;
+}
+
+const maxChanges = 500;
+
+/** Polls the audit log from the last known entry on; where that is gone, the database is another one. */
+function createChangeFeed(options: ChangeFeedOptions) {
+  const { store, monotonic, interval } = options;
+  let position: Change | 'empty' | undefined;
+  let confirmed = Number.NEGATIVE_INFINITY;
+  let down = false;
+  let closed = false;
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> | undefined;
+
+  function poll(): Promise<void> {
+    clearTimeout(timer);
+    running ??= once().finally(() => {
+      running = undefined;
+      if (!closed) timer = setTimeout(poll, interval).unref();
+    });
+    return running;
+  }
+
+  async function once(): Promise<void> {
+    const began = monotonic();
+    try {
+      await advance();
+    } catch (error) {
+      return reportFailure(error);
+    }
+    confirmed = began;
+    if (down && !closed) options.onUp?.();
+    down = false;
+  }
+
+  async function advance(): Promise<void> {
+    if (position === undefined) return reset();
+    const known = position;
+    const changes = await store.changesFrom(known === 'empty' ? 0 : known.id, maxChanges);
+    if (known !== 'empty') {
+      const first = changes.shift();
+      if (first?.id !== known.id || first.at !== known.at) return reset();
+    }
+    if (changes.length >= maxChanges - 1) return reset();
+    const last = changes.at(-1);
+    if (last === undefined) return;
+    options.onChanges(changes);
+    position = last;
+  }
+
+  async function reset(): Promise<void> {
+    const last = await store.lastChange();
+    // Only now: what was cached while this waited may be older than the position.
+    options.onReset();
+    position = last ?? 'empty';
+  }
+
+  function reportFailure(error: unknown): void {
+    if (down || closed) return;
+    down = true;
+    options.onDown?.(error);
+  }
+
+  void poll();
+  return {
+    /** When the last poll that succeeded began: all that was committed before is known here. */
+    confirmedAt: () => confirmed,
+    /** Whether the last attempt to reach the database failed. */
+    isDown: () => down,
+    /** Reports a failure seen elsewhere, so that later reads need not wait for their own. */
+    reportFailure,
+    poll,
+    close(): void {
+      closed = true;
+      clearTimeout(timer);
+    },
   };
 }

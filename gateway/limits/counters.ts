@@ -6,9 +6,8 @@ import type { Access, DatabaseKind } from '../database/database.js';
 import type { Prune } from '../database/prune-daily.js';
 import { givenRows, rowsPerTransaction, slices, sortYielding, visitYielding } from '../database/rows.js';
 
-/** One window's state after a call: what is left of `limit`, and the milliseconds until the window ends. */
+/** One window's state after a call: what is left of its limit, and the milliseconds until the window ends. */
 export interface WindowState {
-  limit: number;
   remaining: number;
   resetMs: number;
 }
@@ -22,7 +21,7 @@ export interface RateState {
 
 /** Counts calls by tenant in windows that begin with the first call in them. */
 export interface RateGate {
-  take(tenant: string, rate: number, burst: number): Promise<RateState>;
+  consume(tenant: string, rate: number, burst: number): Promise<RateState>;
 }
 
 /** One count a tenant and month, shared by all gateways. Throws what the client throws. */
@@ -48,18 +47,11 @@ export interface SharedCounts {
 export const rateWindowS = 1;
 export const burstWindowS = 10;
 
-/**
- * The limiters only count: each tenant has limits of its own, while a limiter of the library has one for all its keys.
- */
+/** The limiters only count: each tenant has limits of its own, while a limiter of the library has one for all its keys. */
 export const unboundedPoints = Number.MAX_SAFE_INTEGER;
 
-function windowOf(
-  { consumedPoints, msBeforeNext }: RateLimiterRes,
-  limit: number,
-  windowS: number,
-): WindowState {
+function windowOf({ consumedPoints, msBeforeNext }: RateLimiterRes, limit: number, windowS: number) {
   return {
-    limit,
     remaining: Math.max(0, limit - consumedPoints),
     // The library gives the rest of a window by the wall clock, which may have been set back since the window began.
     resetMs: Math.min(Math.max(msBeforeNext, 0), windowS * 1000),
@@ -75,21 +67,18 @@ function windowOf(
  * @param reserve counts in windows of `burstWindowS`
  */
 export function createRateGate(second: RateLimiterAbstract, reserve: RateLimiterAbstract): RateGate {
-  async function takeBurst(tenant: string, burst: number, window: WindowState): Promise<RateState> {
+  async function consumeBurst(tenant: string, burst: number, window: WindowState): Promise<RateState> {
     const extra = await reserve.consume(tenant);
-    return {
-      allowed: extra.consumedPoints <= burst,
-      second: window,
-      burst: windowOf(extra, burst, burstWindowS),
-    };
+    const allowed = extra.consumedPoints <= burst;
+    return { allowed, second: window, burst: windowOf(extra, burst, burstWindowS) };
   }
 
   return {
-    take: (tenant, rate, burst) =>
+    consume: (tenant, rate, burst) =>
       second.consume(tenant).then((count) => {
         const window = windowOf(count, rate, rateWindowS);
         const allowed = count.consumedPoints <= rate;
-        return allowed || burst === 0 ? { allowed, second: window } : takeBurst(tenant, burst, window);
+        return allowed || burst === 0 ? { allowed, second: window } : consumeBurst(tenant, burst, window);
       }),
   };
 }
@@ -191,7 +180,6 @@ export function createQuotaLedger(access: Access<QuotaTables>) {
   const months = new Map<string, Map<string, QuotaAccount>>();
   let current = '';
   let due = new Set<QuotaAccount>();
-  const noteCharge = (account: QuotaAccount) => void due.add(account);
 
   async function load(account: QuotaAccount): Promise<void> {
     try {
@@ -209,7 +197,8 @@ export function createQuotaLedger(access: Access<QuotaTables>) {
   function accountOf(tenant: string, month: string): QuotaAccount {
     const accounts = months.get(month) ?? new Map<string, QuotaAccount>();
     months.set(month, accounts);
-    const account = accounts.get(tenant) ?? new QuotaAccount(tenant, month, noteCharge);
+    const account =
+      accounts.get(tenant) ?? new QuotaAccount(tenant, month, (charged) => void due.add(charged));
     accounts.set(tenant, account);
     account.recent = true;
     current = month;
@@ -294,11 +283,7 @@ const dayMs = 86_400_000;
 const fewestDays = 62;
 
 /** Calls that a tenant has been charged for in a month, by all gateways together. */
-export async function readQuotaUse(
-  { run }: Access<QuotaTables>,
-  tenant: string,
-  month: string,
-): Promise<number> {
+export async function readQuotaUse({ run }: Access<QuotaTables>, tenant: string, month: string) {
   const row = await run((db) =>
     db
       .selectFrom('quota_use')
@@ -316,10 +301,8 @@ async function addQuotaUse(
   kind: DatabaseKind,
   rows: QuotaRow[],
 ): Promise<QuotaRow[]> {
-  const given = givenRows(
-    kind,
-    rows.map(({ tenant, month, used }) => [tenant, month, used]),
-  );
+  const values = rows.map(({ tenant, month, used }) => [tenant, month, used]);
+  const given = givenRows(kind, values);
   // `where true` shows SQLite that what follows is no join's condition.
   const { rows: sums } = await sql<QuotaRow>`
     insert into quota_use (tenant, month, used)
@@ -334,22 +317,11 @@ async function addQuotaUse(
 export function pruneQuotas(days: number): Prune {
   return async function pruneQuotas(trx, now, most) {
     const oldest = new Date(now - Math.max(days, fewestDays) * dayMs).toISOString().slice(0, 7);
-    const { numDeletedRows } = await trx
-      .withTables<QuotaTables>()
-      .deleteFrom('quota_use')
-      .where(({ eb, refTuple, selectFrom }) =>
-        eb(
-          refTuple('tenant', 'month'),
-          'in',
-          selectFrom('quota_use')
-            .select(['tenant', 'month'])
-            .where('month', '<', oldest)
-            .limit(most)
-            .$asTuple('tenant', 'month'),
-        ),
-      )
-      .executeTakeFirstOrThrow();
-    return Number(numDeletedRows);
+    const { numAffectedRows } = await sql`
+      delete from quota_use where (tenant, month) in
+      (select tenant, month from quota_use where month < ${oldest} limit ${most})
+    `.execute(trx);
+    return Number(numAffectedRows);
   };
 }
 

@@ -42,26 +42,24 @@ export interface LimitedTenant {
   limits: EffectiveLimits;
 }
 
-/** What holds for tenants by these defaults; one object for as long as a tenant's own values are the same one. */
+/**
+ * What holds for tenants: their own values, as they are stored, over these defaults. One object for as long as a tenant's own values
+ * are the same one.
+ */
 export function createLimitsOf(defaults: EffectiveLimits): (own: TenantLimits) => EffectiveLimits {
   const resolved = new WeakMap<TenantLimits, EffectiveLimits>();
   return function limitsOf(own) {
     let limits = resolved.get(own);
     if (!limits) {
-      limits = resolveLimits(own, defaults);
+      limits = {
+        rate: own.rate ?? defaults.rate,
+        burst: own.burst ?? defaults.burst,
+        monthlyQuota: own.monthly_quota ?? defaults.monthlyQuota,
+        inFlight: own.in_flight ?? defaults.inFlight,
+      };
       resolved.set(own, limits);
     }
     return limits;
-  };
-}
-
-/** A tenant's own values, as they are stored, over the gateway's defaults. */
-export function resolveLimits(own: TenantLimits, defaults: EffectiveLimits): EffectiveLimits {
-  return {
-    rate: own.rate ?? defaults.rate,
-    burst: own.burst ?? defaults.burst,
-    monthlyQuota: own.monthly_quota ?? defaults.monthlyQuota,
-    inFlight: own.in_flight ?? defaults.inFlight,
   };
 }
 
@@ -125,10 +123,10 @@ export async function createLimiter(options: LimiterOptions) {
   /** Counts a call in its rate, and says which limits are in force: a share of them where the shared counts cannot be reached. */
   async function countRate(id: string, limits: EffectiveLimits) {
     if (limits.rate === 0) return { limits };
-    const rate = await shared?.run(() => shared.rate.take(id, limits.rate, limits.burst));
+    const rate = await shared?.run(() => shared.rate.consume(id, limits.rate, limits.burst));
     if (rate) return { limits, rate };
     const inForce = shared ? shareOf(limits, shared.outageShare) : limits;
-    return { limits: inForce, rate: await ownRate.take(id, inForce.rate, inForce.burst) };
+    return { limits: inForce, rate: await ownRate.consume(id, inForce.rate, inForce.burst) };
   }
 
   /**
@@ -163,15 +161,13 @@ export async function createLimiter(options: LimiterOptions) {
     /** Counts a call and says whether it may run. Never rejects for a Redis or a database that is away. */
     async take({ id, limits: own }: LimitedTenant): Promise<LimitVerdict> {
       const { limits, rate } = await countRate(id, own);
-      const month = monthOf(now());
-      if (rate && !rate.allowed) {
-        const retryAfter = Math.max(1, Math.ceil(rate.second.resetMs / 1000));
-        const headers = rateLimitFields(limits, { rate, month });
-        return { allowed: false, code: 'rate_limited', retryAfter, headers };
-      }
       const { monthlyQuota } = limits;
-      if (monthlyQuota === null) {
-        return { allowed: true, headers: rateLimitFields(limits, { rate, month }), settle() {} };
+      const month = monthOf(now());
+      const refused = rate !== undefined && !rate.allowed;
+      if (refused || monthlyQuota === null) {
+        const headers = rateLimitFields(limits, { rate, month });
+        if (!refused) return { allowed: true, headers, settle() {} };
+        return { allowed: false, code: 'rate_limited', retryAfter: secondsOf(rate.second), headers };
       }
       const account = await ledger.open(id, month.name);
       const { granted, remaining, settle } = await reserve(account, monthlyQuota);
@@ -190,6 +186,10 @@ function shareOf(limits: EffectiveLimits, part: number): EffectiveLimits {
   return { ...limits, rate, burst: Math.floor(limits.burst * part) };
 }
 
+function secondsOf({ resetMs }: WindowState): number {
+  return Math.max(1, Math.ceil(resetMs / 1000));
+}
+
 /** What an answer's fields are made from; a part is missing where the tenant has no such limit. */
 interface LimitState {
   rate?: RateState | undefined;
@@ -197,25 +197,21 @@ interface LimitState {
   month: Month;
 }
 
-function listPolicies(limits: EffectiveLimits, month: Month): string[] {
-  const list: string[] = [];
-  if (limits.rate > 0) {
-    list.push(`"rate";q=${limits.rate};w=${rateWindowS}`);
-    if (limits.burst > 0) list.push(`"burst";q=${limits.burst};w=${burstWindowS}`);
-  }
-  if (limits.monthlyQuota !== null) list.push(`"quota";q=${limits.monthlyQuota};w=${month.seconds}`);
-  if (limits.inFlight !== null) list.push(`"in-flight";q=${limits.inFlight};qu="concurrent-requests"`);
-  return list;
-}
-
 /** Sent with every answer, and the same until the month or the limits change. */
 const policyCache = new WeakMap<EffectiveLimits, { seconds: number; policy: string }>();
 
-function policyOf(limits: EffectiveLimits, month: Month): string {
+function policyOf(limits: EffectiveLimits, { seconds }: Month): string {
   const last = policyCache.get(limits);
-  if (last?.seconds === month.seconds) return last.policy;
-  const policy = listPolicies(limits, month).join(', ');
-  policyCache.set(limits, { seconds: month.seconds, policy });
+  if (last?.seconds === seconds) return last.policy;
+  const { rate, burst, monthlyQuota, inFlight } = limits;
+  const policies = [
+    rate > 0 && `"rate";q=${rate};w=${rateWindowS}`,
+    rate > 0 && burst > 0 && `"burst";q=${burst};w=${burstWindowS}`,
+    monthlyQuota !== null && `"quota";q=${monthlyQuota};w=${seconds}`,
+    inFlight !== null && `"in-flight";q=${inFlight};qu="concurrent-requests"`,
+  ];
+  const policy = policies.filter(Boolean).join(', ');
+  policyCache.set(limits, { seconds, policy });
   return policy;
 }
 
@@ -228,8 +224,8 @@ function statesOf({ rate, remaining, month }: LimitState): string {
   return text;
 }
 
-function stateOf(name: string, { remaining, resetMs }: WindowState): string {
-  return `"${name}";r=${remaining};t=${Math.max(1, Math.ceil(resetMs / 1000))}`;
+function stateOf(name: string, window: WindowState): string {
+  return `"${name}";r=${window.remaining};t=${secondsOf(window)}`;
 }
 
 /**

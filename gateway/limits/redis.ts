@@ -163,7 +163,7 @@ declare module 'ioredis' {
       limit: number,
       floor: number,
       keepMs: number,
-    ): Result<[granted: number, used: number], Context>;
+    ): Result<[number, number], Context>;
     quotaRelease(key: string, floor: number): Result<number, Context>;
   }
 }

@@ -21,50 +21,34 @@ import { toolsOf } from './tools.js';
 
 interface LocalToolsOptions {
   helpers: Pick<LocalHelpers, 'registry' | 'call'>;
-  /** The folder that files are written into; undefined keeps none. */
+  /** The folder that files are written into; undefined writes none. */
   out: string | undefined;
-  /** Where files are read from that calls name by their paths; undefined reads none. */
-  files: LocalFilesOptions | undefined;
+  /** The folder from which an agent may have files read, with all below it, and their bytes at most; undefined reads none. */
+  files: { folder: string; maxBytes: number } | undefined;
   /** Logs faults, of which an agent gets the request's id alone. */
   logger: Pick<Logger, 'error'>;
 }
-
-const encoder = new TextEncoder();
 
 /** The helpers of this process as tools. */
 export function createLocalTools({ helpers, out, files, logger }: LocalToolsOptions): Toolbox {
   const tools = toolsOf(helpers.registry, files?.folder);
 
-  /** The input without what names files, which are read. */
-  async function read(
-    { declaration }: Helper,
-    input: string,
-  ): Promise<Omit<FilesRead, 'input'> & { text: string }> {
-    const untouched = { text: input, uploads: new Map(), problems: [] };
-    if (files === undefined || declaration.files.length === 0) return untouched;
-    const given = readJsonObject(input);
-    // Its stages say what is wrong with it.
-    if ('problems' in given) return untouched;
-    const found = await readLocalFiles(given.value, declaration.files, files);
-    return { ...found, text: JSON.stringify(found.input) };
-  }
-
   async function call(helper: Helper, input: string, signal: AbortSignal): Promise<CallToolResult> {
-    const { text, uploads, problems } = await read(helper, input);
+    const { text, uploads, problems } = await readFiles(helper.declaration.files, input, files);
     if (problems.length > 0) return errorResult(inputError(problems), '');
     const shown = previewRules();
-    const body = { kind: 'json', bytes: encoder.encode(text) } as const;
+    const body = { kind: 'json', bytes: new TextEncoder().encode(text) } as const;
     const reply = await helpers.call(helper, { body, uploads, shown }, signal);
     const { request_id } = reply.meta;
     if (!reply.ok) {
       const { error } = reply;
-      if (error.isFault)
-        logger.error({ err: error.cause ?? error, service: helper.id, request_id }, 'call failed');
+      const facts = { err: error.cause ?? error, service: helper.id, request_id };
+      if (error.isFault) logger.error(facts, 'call failed');
       return errorResult(error, request_id);
     }
-    const { answer } = reply;
-    const whole = (file: BodyAnswer, name: string) => keep(out, file, name);
-    return toolResult({ answer, helper, whole, preview: shown.preview, saved: out !== undefined });
+    const whole = (file: BodyAnswer, name: string) => saveWhole(out, file, name);
+    const { preview } = shown;
+    return toolResult({ answer: reply.answer, helper, whole, preview, saved: out !== undefined });
   }
 
   return {
@@ -76,55 +60,41 @@ export function createLocalTools({ helpers, out, files, logger }: LocalToolsOpti
   };
 }
 
-async function keep(out: string | undefined, { bytes }: BodyAnswer, name: string): Promise<FullResult> {
+async function saveWhole(out: string | undefined, { bytes }: BodyAnswer, name: string): Promise<FullResult> {
   if (out === undefined) {
     return { words: 'Whole files are written where this server is started with --out DIR.' };
   }
-  let path: string;
   try {
-    path = await saveFile(out, name, bytes);
+    const path = await saveFile(out, name, bytes);
+    return { uri: pathToFileURL(path).href, words: `It is written to ${path}.` };
   } catch (error) {
     return { words: `It could not be written: ${writeProblem(error, join(out, name))}.` };
   }
-  return { uri: pathToFileURL(path).href, words: `It is written to ${path}.` };
 }
 
-interface LocalFilesOptions {
-  /** The folder that an agent may have files read from, with all below it. */
-  folder: string;
-  /** Bytes of a file at most. */
-  maxBytes: number;
-}
-
-/** Files that stood as paths in a call's input, by their fields, and what is left of the input. */
-interface FilesRead {
-  input: Record<string, unknown>;
-  uploads: Map<string, FileBytes>;
-  problems: FieldProblem[];
-}
-
-/** Reads the files that a call names by a path or a `file:` url. Links are followed first: what lies elsewhere is not read. */
-async function readLocalFiles(
-  given: Record<string, unknown>,
-  fields: readonly FileField[],
-  options: LocalFilesOptions,
-): Promise<FilesRead> {
-  const read: FilesRead = { input: { ...given }, uploads: new Map(), problems: [] };
+/** Reads the files that a call names by a path or a `file:` url; `text` is what is left of its input. */
+async function readFiles(fields: readonly FileField[], text: string, options: LocalToolsOptions['files']) {
+  const uploads = new Map<string, FileBytes>();
+  const problems: FieldProblem[] = [];
+  const given = options && fields.length > 0 ? readJsonObject(text) : undefined;
+  // Its stages say what is wrong with it.
+  if (!options || !given || 'problems' in given) return { text, uploads, problems };
+  const input = { ...given.value };
   for (const { field, parameter } of fields) {
-    const value = given[parameter];
+    const value = input[parameter];
     if (typeof value !== 'string' || /^(?!file:)[a-z][a-z0-9+.-]+:/i.test(value)) continue;
     const found = await readLocalFile(value, options);
-    if (typeof found === 'string') read.problems.push({ field: parameter, problem: found });
-    else read.uploads.set(field, found);
-    delete read.input[parameter];
+    if (typeof found === 'string') problems.push({ field: parameter, problem: found });
+    else uploads.set(field, found);
+    delete input[parameter];
   }
-  return read;
+  return { text: JSON.stringify(input), uploads, problems };
 }
 
-/** The file, or what is wrong with its name. */
+/** The file, or what is wrong with its name. Links are followed first: what lies elsewhere is not read. */
 async function readLocalFile(
   name: string,
-  { folder, maxBytes }: LocalFilesOptions,
+  { folder, maxBytes }: NonNullable<LocalToolsOptions['files']>,
 ): Promise<FileBytes | string> {
   const outside = `must be a file below ${folder}, or an https address, but is ${quote(name)}`;
   const root = await realpath(folder);

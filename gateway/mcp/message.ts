@@ -26,6 +26,7 @@ export const envelopeBytes = 64 * 1024;
  * of them cost seven seconds and gave an answer of 121 MB. Clients send a few dozen.
  */
 const mostValues = 300;
+const tooManyValues = `not hold more than ${mostValues} values beside a tool's arguments`;
 /** Characters of a request's id: every answer repeats it. */
 const longestId = 128;
 /** Bytes of an answer that is an error. */
@@ -34,9 +35,6 @@ const mostErrorBytes = 4096;
 const shownCharacters = 500;
 /** Bytes that are read, in about a millisecond, before the event loop goes on. */
 const stretch = 64 * 1024;
-
-const openObject = 0x7b;
-const openList = 0x5b;
 
 /**
  * Reads bytes as one message; the protocol has no batches any more. Bounds are checked before anything is made of it. A tool's arguments
@@ -55,8 +53,8 @@ export async function readMessage(bytes: Uint8Array): Promise<ReadMessage | { fa
     if (!(error instanceof JsonFault)) throw error;
     return refused(`must ${error.message}`, 'the body', error.isOfValue ? -32600 : -32700);
   }
-  if (outline.opensWith === openList) return refused('must be one message, not a batch');
-  if (outline.opensWith !== openObject) return refused('must be an object');
+  if (outline.opensWith === '[') return refused('must be one message, not a batch');
+  if (outline.opensWith !== '{') return refused('must be an object');
   const { repeated } = outline;
   if (repeated !== undefined) {
     return refused('must be given once, but is given more than once', quote(repeated));
@@ -69,7 +67,7 @@ export async function readMessage(bytes: Uint8Array): Promise<ReadMessage | { fa
   const scan = scanJson(text);
   if ('problem' in scan) return refused(scan.problem);
   if (scan.values > mostValues) {
-    return refused(`must not hold more than ${mostValues} values beside a tool's arguments`);
+    return refused(`must ${tooManyValues}`);
   }
   const message = JSON.parse(text.replace(/^\ufeff/, '')) as Message;
   if (typeof message.id === 'string' && message.id.length > longestId) {
@@ -100,8 +98,8 @@ export function boundError<Answer extends object>(answer: Answer): Answer {
 
 /** The structure of a message, read without parsing its values. */
 class Outline implements WalkListener {
-  /** The first byte of the outermost value. */
-  opensWith: number | undefined;
+  /** The first character of the outermost value. */
+  opensWith: string | undefined;
   id: MessageFault['id'] = null;
   /** The first name that stands twice in the message or in its `params`. */
   repeated: string | undefined;
@@ -126,11 +124,11 @@ class Outline implements WalkListener {
   }
 
   onValue({ depth, inList, start, end }: WalkedValue): void {
-    if (depth === 0) this.opensWith = this.#bytes[start];
-    else if (depth === 1 && !inList) this.#takeMember(start, end);
+    if (depth === 0) this.opensWith = this.#text(start, start + 1);
+    else if (depth === 1 && !inList) this.#readMember(start, end);
     else if (depth === 2 && !inList && this.#member === 'params' && this.#inner === 'arguments') {
       // The SDK refuses arguments that are not an object.
-      if (this.#bytes[start] === openObject) this.#arguments = { start, end };
+      if (this.#text(start, start + 1) === '{') this.#arguments = { start, end };
     }
   }
 
@@ -139,24 +137,26 @@ class Outline implements WalkListener {
     if (!this.#callsTool || !this.#arguments) return { envelope: this.#bytes, written: undefined };
     const { start, end } = this.#arguments;
     const around = [this.#bytes.subarray(0, start), Buffer.from('{}'), this.#bytes.subarray(end)];
-    return { envelope: Buffer.concat(around), written: this.#bytes.toString('utf8', start, end) };
+    return { envelope: Buffer.concat(around), written: this.#text(start, end) };
+  }
+
+  #text(start: number, end: number): string {
+    return this.#bytes.toString('utf8', start, end);
   }
 
   #note(names: Set<string>, start: number, end: number): string {
-    const name = JSON.parse(this.#bytes.toString('utf8', start, end)) as string;
+    const name = JSON.parse(this.#text(start, end)) as string;
     if (names.has(name)) this.repeated ??= name;
     names.add(name);
     if (names.size <= mostValues) return name;
-    throw new JsonFault(`not hold more than ${mostValues} values beside a tool's arguments`, {
-      isOfValue: true,
-    });
+    throw new JsonFault(tooManyValues, { isOfValue: true });
   }
 
-  #takeMember(start: number, end: number): void {
+  #readMember(start: number, end: number): void {
     // An escaped character has six bytes.
     if (end - start > longestId * 6) return;
-    const isPlain = this.#bytes[start] !== openObject && this.#bytes[start] !== openList;
-    const value: unknown = isPlain ? JSON.parse(this.#bytes.toString('utf8', start, end)) : undefined;
+    const text = this.#text(start, end);
+    const value: unknown = /^[{[]/.test(text) ? undefined : JSON.parse(text);
     if (this.#member === 'method') this.#callsTool = value === 'tools/call';
     const isId = typeof value === 'number' || (typeof value === 'string' && value.length <= longestId);
     if (this.#member === 'id' && isId) this.id = value;

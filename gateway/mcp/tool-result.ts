@@ -39,43 +39,38 @@ export async function toolResult(found: ToolAnswer): Promise<CallToolResult> {
   const content = await fileContent(found, answer);
   if (found.helper.declaration.output === undefined) return { content };
   // Clients refuse a result without structured content where its schema is declared.
-  return { content, structuredContent: fileFacts(answer) };
+  const file = { type: answer.type, bytes: answer.bytes.byteLength };
+  return { content, structuredContent: { file } };
 }
 
-async function fileContent(found: ToolAnswer, answer: BodyAnswer): Promise<Content[]> {
+async function fileContent(
+  { helper, preview, saved, whole }: ToolAnswer,
+  answer: BodyAnswer,
+): Promise<Content[]> {
   if (isText(answer.type)) return [{ type: 'text', text: readText(answer) }];
-  return isPicture(answer) ? picture(found, answer) : file(found, answer);
-}
-
-async function picture(found: ToolAnswer, answer: BodyAnswer): Promise<Content[]> {
-  const { preview, saved } = found;
-  if (isShownWhole(answer)) return [image(answer), ...(saved ? await describeFullResult(found, answer) : [])];
-  const why = isOfShownType(answer) ? 'too large' : 'of a type not';
-  const shown = preview ? 'This is a preview of it. ' : `It is ${why} to be shown here. `;
-  return [...(preview ? [image(preview)] : []), ...(await describeFullResult(found, answer, shown))];
-}
-
-async function file(found: ToolAnswer, answer: BodyAnswer): Promise<Content[]> {
-  const isSmall = answer.bytes.byteLength <= mostFileBytes;
-  if (!isSmall || found.saved) return describeFullResult(found, answer);
-  const name = nameOf(found, answer);
-  const { uri = `result:${name}` } = await found.whole(answer, name);
-  return [{ type: 'resource', resource: { uri, mimeType: essence(answer.type), blob: base64(answer) } }];
-}
-
-/** Where the whole is, in words for the model and as a link for its client. */
-async function describeFullResult(found: ToolAnswer, answer: BodyAnswer, shown = ''): Promise<Content[]> {
-  const name = nameOf(found, answer);
-  const { uri, words } = await found.whole(answer, name);
-  const text = `The result is ${sizeOf(answer)}. ${shown}${words}`;
-  const description = 'The whole result.';
+  const mimeType = essence(answer.type);
   const size = answer.bytes.byteLength;
-  return [
-    { type: 'text', text },
-    ...(uri === undefined
-      ? []
-      : [{ type: 'resource_link' as const, uri, name, mimeType: essence(answer.type), size, description }]),
-  ];
+  const name = nameOf(helper, mimeType);
+
+  /** Where the whole is, in words for the model and as a link for its client. */
+  async function describeWhole(shown = ''): Promise<Content[]> {
+    const { uri, words } = await whole(answer, name);
+    const amount = size < 1_000_000 ? `${Math.ceil(size / 1000)} kB` : `${(size / 1e6).toFixed(1)} MB`;
+    const facts = `The result is a file of ${amount} (${mimeType}).`;
+    const text: Content = { type: 'text', text: `${facts} ${shown}${words}` };
+    if (uri === undefined) return [text];
+    return [text, { type: 'resource_link', uri, name, mimeType, size, description: 'The whole result.' }];
+  }
+
+  if (isPicture(answer)) {
+    if (isShownWhole(answer)) return [image(answer), ...(saved ? await describeWhole() : [])];
+    if (preview) return [image(preview), ...(await describeWhole('This is a preview of it. '))];
+    const why = isOfShownType(answer) ? 'too large' : 'of a type not';
+    return describeWhole(`It is ${why} to be shown here. `);
+  }
+  if (saved || size > mostFileBytes) return describeWhole();
+  const { uri = `result:${name}` } = await whole(answer, name);
+  return [{ type: 'resource', resource: { uri, mimeType, blob: base64(answer) } }];
 }
 
 function image(answer: BodyAnswer): Content {
@@ -112,16 +107,10 @@ const extensions: Record<string, string> = {
 };
 
 /** `add-border.png`. */
-function nameOf({ helper: { id } }: ToolAnswer, { type }: BodyAnswer): string {
-  const subtype = essence(type).split('/')[1] ?? '';
-  const end = extensions[essence(type)] ?? (/^[a-z0-9]{1,8}$/.test(subtype) ? subtype : 'bin');
+function nameOf({ id }: ToolAnswer['helper'], mimeType: string): string {
+  const subtype = mimeType.split('/')[1] ?? '';
+  const end = extensions[mimeType] ?? (/^[a-z0-9]{1,8}$/.test(subtype) ? subtype : 'bin');
   return `${id.slice(id.lastIndexOf('/') + 1)}.${end}`;
-}
-
-function sizeOf({ type, bytes: { byteLength } }: BodyAnswer): string {
-  const size =
-    byteLength < 1_000_000 ? `${Math.ceil(byteLength / 1000)} kB` : `${(byteLength / 1e6).toFixed(1)} MB`;
-  return `a file of ${size} (${essence(type)})`;
 }
 
 /** Bytes of an error's text as JSON. */
@@ -160,12 +149,7 @@ function joinLines(lines: readonly string[]): string {
   return `${shown.join('\n')}\n… and ${rest} more.`;
 }
 
-/** What stands for a file in the structured content of a tool that declares its data, and answers bytes all the same. */
-function fileFacts({ type, bytes }: BodyAnswer): { file: { type: string; bytes: number } } {
-  return { file: { type, bytes: bytes.byteLength } };
-}
-
-/** The schema of that. */
+/** The schema of what stands for a file in the structured content of a tool that declares its data, and answers bytes all the same. */
 export const fileFactsSchema: JsonSchema = {
   type: 'object',
   description: 'What stands for a file, which the content holds or links.',

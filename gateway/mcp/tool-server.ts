@@ -13,9 +13,7 @@ import { argumentsText, boundError, type Message } from './message.js';
 /** The tools that one caller may see. */
 export interface Toolbox {
   list(): ListToolsResult['tools'];
-  /**
-   * Calls one with JSON text as its input; undefined where there is none of this name. Never rejects for what a call may come to.
-   */
+  /** Calls one with JSON text as its input; undefined where there is none of this name. Never rejects for the call's own errors. */
   call(name: string, input: string, signal: AbortSignal): Promise<CallToolResult> | undefined;
 }
 
@@ -67,6 +65,5 @@ export async function serve(
   message: Message,
   { version, tools }: { version: string; tools: Toolbox },
 ): Promise<Response> {
-  const handler = createMcpHandler(() => createToolServer(version, tools));
-  return handler.fetch(request, { parsedBody: message });
+  return createMcpHandler(() => createToolServer(version, tools)).fetch(request, { parsedBody: message });
 }

@@ -17,28 +17,32 @@ export interface HelperTool {
 
 /** The tools of these helpers by their names, in the order of the helpers' ids. Files may be named by paths below `folder`, if any. */
 export function toolsOf(registry: Registry, folder?: string): ReadonlyMap<string, HelperTool> {
-  const tools = new Map<string, HelperTool>();
-  for (const [id, name] of [...toolNames(registry.keys())].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const helper = registry.get(id);
-    if (helper) tools.set(name, { helper, definition: define(helper, name, folder) });
-  }
-  return tools;
+  const helpers = [...registry.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const names = toolNames(helpers.map(({ id }) => id));
+  return new Map(
+    helpers.map((helper) => {
+      const name = names.get(helper.id) ?? helper.id;
+      return [name, { helper, definition: define(helper, name, folder) }];
+    }),
+  );
 }
 
 function define(helper: Helper, name: string, folder: string | undefined): Tool {
   const { declaration } = helper;
+  const { summary, description, files } = declaration;
+  const parts = [summary, description, ...files.map((file) => describeUse(file, folder))];
   const title = titleOf(helper.id);
   return {
     name,
     title,
-    description: describe(helper, folder),
+    description: parts.filter((part) => part !== undefined).join('\n\n'),
     inputSchema: inputSchema(helper, folder) as Tool['inputSchema'],
     ...(declaration.output ? { outputSchema: outputSchema(helper) as Tool['outputSchema'] } : {}),
     annotations: {
       title,
       // Any other helper answers and keeps nothing. What is left out counts as the worse for agents.
       ...(declaration.effects ? {} : { readOnlyHint: true, destructiveHint: false, idempotentHint: true }),
-      openWorldHint: declaration.effects || declaration.files.length > 0 || declaration.config.length > 0,
+      openWorldHint: declaration.effects || files.length > 0 || declaration.config.length > 0,
     },
   };
 }
@@ -49,19 +53,7 @@ function titleOf(id: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-function describe(
-  { declaration: { summary, description, files } }: Helper,
-  folder: string | undefined,
-): string {
-  const parts = [
-    summary,
-    ...(description === undefined ? [] : [description]),
-    ...files.map((file) => describeTaking(file, folder)),
-  ];
-  return parts.join('\n\n');
-}
-
-function describeTaking({ parameter, kind, required, types }: FileField, folder: string | undefined): string {
+function describeUse({ parameter, kind, required, types }: FileField, folder: string | undefined): string {
   const what = `${kind === 'image' ? 'a picture' : 'a file'}${types ? ` (${types.join(', ')})` : ''}`;
   const accepts = `${required ? 'Takes' : 'May take'} ${what}: give its`;
   return folder === undefined
@@ -77,34 +69,31 @@ const longestName = 128;
  * that is too long: the first in order keeps the name, and the others have it with a digest of the id behind a dot, the same on
  * every gateway that serves these helpers.
  */
-export function toolNames(ids: Iterable<string>): Map<string, string> {
+function toolNames(ids: readonly string[]): Map<string, string> {
   const names = new Map<string, string>();
   const used = new Set<string>();
-  const sorted = [...ids].sort((a, b) => (a < b ? -1 : 1));
-  const plain = (id: string) => id.replaceAll('/', '_');
-  const isFree = (name: string) => !used.has(name) && name.length <= longestName;
-  const give = (id: string, name: string) => {
+  const assign = (id: string, name: string) => {
+    if (names.has(id) || used.has(name) || name.length > longestName) return;
     names.set(id, name);
     used.add(name);
   };
-  for (const id of sorted) if (isFree(plain(id))) give(id, plain(id));
-  for (const id of sorted.filter((each) => !names.has(each))) {
+  const plain = (id: string) => id.replaceAll('/', '_');
+  for (const id of ids) assign(id, plain(id));
+  for (const id of ids) {
     const digest = createHash('sha256').update(id).digest('hex');
     for (let length = 8; !names.has(id); length += 1) {
       const end = `.${digest.slice(0, length)}`;
-      const name = plain(id).slice(0, longestName - end.length) + end;
-      if (isFree(name)) give(id, name);
+      assign(id, plain(id).slice(0, longestName - end.length) + end);
     }
   }
   return names;
 }
 
-/**
- * A tool's input: the helper's parameters and the gateway's. Files are urls or paths below `folder`, because nothing else can be
- * sent.
- */
-export function inputSchema({ declaration, parameters }: Helper, folder?: string): JsonSchema {
-  const { required = [], ...input } = withoutRootAlternatives(asSchema(declaration.input));
+/** A tool's input: the helper's parameters and the gateway's. Files are urls or paths below `folder`: nothing else can be sent. */
+function inputSchema({ declaration, parameters }: Helper, folder?: string): JsonSchema {
+  // Models' APIs refuse all tools if one schema has alternatives at its root. They say which parameters go together, never which there
+  // are: the helper still validates by them, and its errors say so.
+  const { $id, anyOf, oneOf, allOf, required = [], ...input } = asSchema(declaration.input);
   const byUrl = new Map(declaration.files.map((file) => [file.parameter, file]));
   const properties = parameters.properties.map(({ name, schema }): [string, JsonSchema] => {
     const file = byUrl.get(name);
@@ -123,19 +112,10 @@ export function inputSchema({ declaration, parameters }: Helper, folder?: string
 }
 
 /**
- * Models' APIs refuse all tools if one schema has alternatives at its root. They say which parameters go
- * together, never which there are: the helper still validates by them, and its errors say so.
- */
-function withoutRootAlternatives(schema: JsonSchema): JsonSchema {
-  const { $id: _, anyOf: _a, oneOf: _o, allOf: _l, ...plain } = schema;
-  return plain;
-}
-
-/**
  * What a tool's structured content holds: the helper's data, what its dry run answers, or what stands for a file. The root says that
  * it is an object, as clients of the older protocol want.
  */
-export function outputSchema({ id, declaration: { output, dryrun } }: Helper): JsonSchema {
+function outputSchema({ id, declaration: { output, dryrun } }: Helper): JsonSchema {
   const { $defs, ...own } = modernSchema(asSchema(output));
   const alternatives = [own, ...dryRunSchemas(id, dryrun), fileFactsSchema];
   return { type: 'object', ...($defs === undefined ? {} : { $defs }), anyOf: alternatives };
@@ -151,15 +131,13 @@ function dryRunSchemas(id: string, dryrun: Helper['declaration']['dryrun']): Jso
 }
 
 function describeUrl(description: string | undefined, folder: string | undefined): string {
-  const what =
-    folder === undefined
-      ? 'Public https address that the file is fetched from.'
-      : `Path of the file below ${folder}, or its public https address.`;
-  return description === undefined ? what : `${description} ${what}`;
+  const own = description === undefined ? '' : `${description} `;
+  if (folder === undefined) return `${own}Public https address that the file is fetched from.`;
+  return `${own}Path of the file below ${folder}, or its public https address.`;
 }
 
 /** A plugin's draft-07 schema as one of the dialect that agents read, 2020-12, whole in itself. */
-export function modernSchema(schema: JsonSchema): JsonSchema {
+function modernSchema(schema: JsonSchema): JsonSchema {
   const plain = plainKeywords(schema);
   const definitions = createComponents('#/$defs');
   const converted = withoutDiscriminator(createConverter(plain, 'of', definitions)(plain));
@@ -177,8 +155,8 @@ function withoutDiscriminator(schema: JsonSchema): JsonSchema {
 
 /**
  * The schema and all inside of it in keywords that every client of agents reads: a choice as the list of its spellings, a colour
- * and what can be drawn as texts that their descriptions tell of, a measure as a number or a text, and several types as `anyOf`, for
- * clients warn of a list of types. It says less than the helper judges by, which tells the rest in its errors.
+ * and what can be drawn as texts that their descriptions explain, a measure as a number or a text, and several types as `anyOf`, for
+ * clients warn of a list of types. The helper validates by more than it says, and its errors name the rest.
  */
 function plainKeywords(schema: JsonSchema): JsonSchema {
   const inner = mapSubschemas(schema, (found) => plainKeywords(found.schema));
@@ -194,12 +172,12 @@ function plainKeywords(schema: JsonSchema): JsonSchema {
 }
 
 function withTypes(schema: JsonSchema, types: readonly unknown[]): JsonSchema {
-  if (types.length === 0) return schema;
-  if (types.length === 1) return { type: types[0], ...schema };
-  return withBranches(
-    schema,
-    types.map((type) => ({ type })),
-  );
+  return types.length === 0
+    ? schema
+    : withBranches(
+        schema,
+        types.map((type) => ({ type })),
+      );
 }
 
 function withBranches(schema: JsonSchema, anyOf: readonly JsonSchema[]): JsonSchema {

@@ -2,11 +2,11 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 import { visibleJson } from '../../schemas/quote.js';
 import type { LogScreen } from './readable-log.js';
 
-/** The log on standard output: readable lines on a terminal, else JSON. */
-export async function openLog(level: string, stdout: LogScreen & { isTTY?: boolean }): Promise<Logger> {
-  if (!stdout.isTTY) return openJsonLog(level);
+/** The log on a standard stream: readable lines on a terminal, else JSON. */
+export async function openLog(level: string, stream: LogScreen & { isTTY?: boolean }): Promise<Logger> {
+  if (!stream.isTTY) return stream === process.stderr ? openStderrLog(level) : openJsonLog(level);
   const { readableLog } = await import('./readable-log.js');
-  return pino({ level }, readableLog(stdout));
+  return pino({ level }, readableLog(stream));
 }
 
 export function openJsonLog(level: string): Logger {
@@ -46,11 +46,6 @@ export function batchWrites(destination: { write(text: string): unknown }): Dest
     destination.write(text);
   }
 
-  function flushBatch(): void {
-    due = false;
-    flush();
-  }
-
   process.on('exit', flush);
   // A listener for exceptions that throws one itself ends the process without "exit".
   process.on('uncaughtExceptionMonitor', flush);
@@ -60,7 +55,10 @@ export function batchWrites(destination: { write(text: string): unknown }): Dest
       gathered += line;
       if (due) return;
       due = true;
-      setTimeout(flushBatch, batchMs);
+      setTimeout(() => {
+        due = false;
+        flush();
+      }, batchMs);
     },
   };
 }

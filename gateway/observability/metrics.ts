@@ -12,18 +12,13 @@ export type MetricFacts = readonly {
   values: readonly { value: number; labels: object; metricName?: string }[];
 }[];
 
-export interface Metrics extends JobMeters {
-  observe(call: ObservedCall): void;
-  facts(): Promise<MetricFacts>;
-  /** Prometheus text; of all processes of the host as one where their `facts` are given, this one's among them. */
-  text(all?: readonly MetricFacts[]): Promise<{ type: string; body: string }>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 export interface MetricsOptions {
   pool: Pick<Pool, 'stats' | 'watch' | 'slowed'>;
   inboundBudget: Pick<InboundBudget, 'stats' | 'watch'>;
   /** Absent where no calls are answered. */
-  outboundBudget?: Pick<OutboundBudget, 'stats'>;
+  outboundBudget?: Pick<OutboundBudget, 'stats'> | undefined;
   cache: Pick<Cache, 'stats'>;
   keysAvailable: () => boolean;
   /** Absent where there are no jobs. */
@@ -31,7 +26,7 @@ export interface MetricsOptions {
 }
 
 /** The metrics of a gateway or a worker, in a registry of their own, with those of Node and the process. */
-export function createMetrics(options: MetricsOptions): Metrics {
+export function createMetrics(options: MetricsOptions) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const meters = createMeters(registry);
@@ -40,9 +35,10 @@ export function createMetrics(options: MetricsOptions): Metrics {
   meterState(meters, options);
   return {
     observe,
-    ...meterJobs(meters, { readJobs: options.readJobs, addTaskMs }),
-    facts: () => registry.getMetricsAsJSON(),
-    async text(all) {
+    ...meterJobs(meters, options.readJobs, addTaskMs),
+    facts: (): Promise<MetricFacts> => registry.getMetricsAsJSON(),
+    /** Prometheus text; of all processes of the host as one where their `facts` are given, this one's among them. */
+    async text(all?: readonly MetricFacts[]): Promise<{ type: string; body: string }> {
       const metrics = all ? AggregatorRegistry.aggregate([...all]) : registry;
       return { type: registry.contentType, body: await metrics.metrics() };
     },
@@ -70,11 +66,9 @@ interface Counted {
 function meterCalls({ counter, histogram }: Meters) {
   const counted = new Map<string, Counted>();
   counter(
-    {
-      name: 'calls_total',
-      help: 'Answered calls, by helper and error code (ok where it succeeded).',
-      labels: ['service', 'code'],
-    },
+    'calls_total',
+    'Answered calls, by helper and error code (ok where it succeeded).',
+    ['service', 'code'],
     (calls) => {
       for (const { label, codes } of counted.values()) {
         for (const [code, number] of codes) calls.inc({ ...label, code }, number);
@@ -83,19 +77,15 @@ function meterCalls({ counter, histogram }: Meters) {
     },
   );
   const seconds = histogram(
-    {
-      name: 'call_seconds',
-      help: 'Time from the request line to the answer, by helper.',
-      labels: ['service'],
-    },
+    'call_seconds',
+    'Time from the request line to the answer, by helper.',
+    ['service'],
     secondsOfACall,
   );
   counter(
-    {
-      name: 'task_seconds_total',
-      help: 'Time spent on tasks, by helper: in worker threads, and on the main thread by short calls.',
-      labels: ['service'],
-    },
+    'task_seconds_total',
+    'Time spent on tasks, by helper: in worker threads, and on the main thread by short calls.',
+    ['service'],
     (spent) => {
       for (const each of counted.values()) {
         if (each.taskMs > 0) spent.inc(each.label, each.taskMs / 1000);
@@ -127,36 +117,32 @@ function meterCalls({ counter, histogram }: Meters) {
 /** Measures what calls wait for: a thread, and their own bytes. */
 function meterWaits({ histogram }: Meters, { pool, inboundBudget }: MetricsOptions): void {
   const queued = histogram(
-    {
-      name: 'queue_wait_seconds',
-      help: 'Time that tasks waited for a worker thread, by work (direct calls or items of jobs) and by the class of the tenant.',
-      labels: ['work', 'class'],
-    },
+    'queue_wait_seconds',
+    'Time that tasks waited for a worker thread, by work (direct calls or items of jobs) and by the class of the tenant.',
+    ['work', 'class'],
     secondsOfACall,
   );
   // Made once: observing then allocates nothing.
-  const [direct, ofJobs] = ['direct', 'job'].map((work) => ({
+  const labelsOf = (work: string) => ({
     w1: { work, class: 'w1' },
     'w2-9': { work, class: 'w2-9' },
     'w10+': { work, class: 'w10+' },
-  })) as [LabelsByClass, LabelsByClass];
+  });
+  const direct = labelsOf('direct');
+  const ofJobs = labelsOf('job');
   pool.watch((waitMs, { weight, background }) => {
     queued.observe((background ? ofJobs : direct)[classOf(weight)], waitMs / 1000);
   });
 
   const arrived = histogram(
-    {
-      name: 'arriving_seconds',
-      help: 'Time that bodies and downloads were on their way, those included that were given up.',
-      labels: ['kind'],
-    },
+    'arriving_seconds',
+    'Time that bodies and downloads were on their way, those included that were given up.',
+    ['kind'],
     secondsOfACall,
   );
   const kinds = { request_timeout: { kind: 'body' }, source_timeout: { kind: 'download' } };
   inboundBudget.watch((timeout, ms) => arrived.observe(kinds[timeout], ms / 1000));
 }
-
-type LabelsByClass = Record<ReturnType<typeof classOf>, { work: string; class: string }>;
 
 /** The state at the moment the metrics are read. */
 function meterState(
@@ -164,11 +150,9 @@ function meterState(
   { pool, inboundBudget, outboundBudget, cache, keysAvailable }: MetricsOptions,
 ): void {
   counter(
-    {
-      name: 'cache_uses_total',
-      help: 'Answers (result) and downloads (source) by cache status: hit, revalidated, shared, or miss.',
-      labels: ['cache', 'outcome'],
-    },
+    'cache_uses_total',
+    'Answers (result) and downloads (source) by cache status: hit, revalidated, shared, or miss.',
+    ['cache', 'outcome'],
     (uses) => {
       uses.reset();
       for (const { number, ...labels } of cache.stats().uses) uses.inc(labels, number);
@@ -177,88 +161,55 @@ function meterState(
   gauge('pool_threads', 'Worker threads that can run a task.', () => pool.stats().threads);
   gauge('pool_running', 'Tasks that run.', () => pool.stats().running);
   gauge('pool_places', 'Slots in use in the pool: calls that run or wait.', () => pool.stats().places);
-  gauge(
-    'pool_slowed_helpers',
-    'Helpers that timed out again and again, of which one task runs at a time.',
-    () => pool.slowed().length,
-    'max',
-  );
+  const slowed = 'Helpers that timed out again and again, of which one task runs at a time.';
+  gauge('pool_slowed_helpers', slowed, () => pool.slowed().length, 'max');
   gauge('arriving', 'Bodies and downloads on their way.', () => inboundBudget.stats().arriving);
-  gauge(
-    'input_bytes',
-    'Bytes held of bodies and downloads, on their way and waiting.',
-    () => inboundBudget.stats().bytes,
-  );
-  gauge(
-    'output_bytes',
-    'Bytes held of answers that clients have not read yet.',
-    () => outboundBudget?.stats().bytes ?? 0,
-  );
+  const input = 'Bytes held of bodies and downloads, on their way and waiting.';
+  gauge('input_bytes', input, () => inboundBudget.stats().bytes);
+  const output = 'Bytes held of answers that clients have not read yet.';
+  gauge('output_bytes', output, () => outboundBudget?.stats().bytes ?? 0);
   gauge('cache_bytes', 'Bytes of cached answers and downloads.', () => cache.stats().bytes);
   gauge('cache_entries', 'Cached answers and downloads.', () => cache.stats().entries);
   gauge('keys_available', 'Whether the key database answers.', () => (keysAvailable() ? 1 : 0), 'min');
 }
 
-/** An item of a job that has ended in this process. */
-interface ObservedItem {
+/** An item of a job that has ended in this process; `weight` is its tenant's. */
+interface ObservedItem extends Pick<ObservedCall, 'code' | 'taskMs'> {
   service: string;
-  /** The error's code, or `ok`. */
-  code: string;
   /** From the creation of its job to its start. */
   waitSeconds: number;
-  /** Milliseconds spent on its tasks. */
-  taskMs: number;
-  /** Its tenant's. */
   weight: number;
 }
 
 /** The outcome of one attempt to notify a webhook: accepted, refused and to be retried, or given up. */
 type WebhookOutcome = 'sent' | 'failed' | 'given_up';
 
-interface JobMeters {
-  observeItem(item: ObservedItem): void;
-  observeWebhook(outcome: WebhookOutcome): void;
-}
-
 function meterJobs(
   { counter, histogram, gauge }: Meters,
-  {
-    readJobs,
-    addTaskMs,
-  }: {
-    readJobs: (() => Promise<JobNumbers>) | undefined;
-    addTaskMs: (service: string, ms: number) => void;
-  },
-): JobMeters {
-  const items = counter({
-    name: 'job_items_total',
-    help: 'Items of jobs that ended in this process, by helper and error code (ok where it succeeded).',
-    labels: ['service', 'code'],
-  });
+  readJobs: MetricsOptions['readJobs'],
+  addTaskMs: (service: string, ms: number) => void,
+) {
+  const items = counter(
+    'job_items_total',
+    'Items of jobs that ended in this process, by helper and error code (ok where it succeeded).',
+    ['service', 'code'],
+  );
   const waits = histogram(
-    {
-      name: 'job_item_wait_seconds',
-      help: 'Time from the request for a job to the beginning of an item, by the class of the tenant.',
-      labels: ['class'],
-    },
+    'job_item_wait_seconds',
+    'Time from the request for a job to the beginning of an item, by the class of the tenant.',
+    ['class'],
     secondsOfAJob,
   );
-  const webhooks = counter({
-    name: 'webhooks_total',
-    help: 'Attempts to notify a webhook of the end of a job, by outcome.',
-    labels: ['outcome'],
-  });
+  const notified = 'Attempts to notify a webhook of the end of a job, by outcome.';
+  const webhooks = counter('webhooks_total', notified, ['outcome']);
   const numbers = readJobs ? createJobNumbers({ read: readJobs }) : async () => undefined;
-  const jobGauge = (name: string, help: string, value: (numbers: JobNumbers) => number) =>
-    gauge(
-      name,
-      `${help}, in all processes together.`,
-      async () => {
-        const known = await numbers();
-        return known && value(known);
-      },
-      'max',
-    );
+  function jobGauge(name: string, help: string, value: (numbers: JobNumbers) => number): void {
+    const current = async () => {
+      const known = await numbers();
+      return known && value(known);
+    };
+    gauge(name, `${help}, in all processes together.`, current, 'max');
+  }
   jobGauge('job_items_waiting', 'Items of jobs that wait', ({ waiting }) => waiting);
   jobGauge('job_items_running', 'Items of jobs that are worked on', ({ running }) => running);
   jobGauge(
@@ -268,13 +219,13 @@ function meterJobs(
   );
 
   return {
-    observeItem({ service, code, waitSeconds, taskMs, weight }) {
+    observeItem({ service, code, waitSeconds, taskMs, weight }: ObservedItem): void {
       items.inc({ service, code });
       // Clocks of two hosts may differ by more than it waited.
       waits.observe({ class: classOf(weight) }, Math.max(0, waitSeconds));
       addTaskMs(service, taskMs);
     },
-    observeWebhook: (outcome) => webhooks.inc({ outcome }),
+    observeWebhook: (outcome: WebhookOutcome): void => webhooks.inc({ outcome }),
   };
 }
 
@@ -291,19 +242,15 @@ const freshMs = 5000;
 /** Older numbers are left out: they would say that all is well when nothing is known. */
 const staleMs = 60_000;
 
-/**
- * Caches numbers that take a query. A reader gets those of a few seconds ago, or waits up to `patienceMs` for new ones: while the database is
- * away, the last known are given for a minute, and no reader is held up. `now` is in milliseconds since 1970.
- */
-export function createJobNumbers({
-  read,
-  now = Date.now,
-  patienceMs = 500,
-}: {
+interface JobNumbersOptions {
   read: () => Promise<JobNumbers>;
+  /** In milliseconds since 1970. */
   now?: () => number;
   patienceMs?: number;
-}): () => Promise<JobNumbers | undefined> {
+}
+
+/** Caches numbers that take a query: a reader gets the last known, after it has waited up to `patienceMs` for newer ones. */
+export function createJobNumbers({ read, now = Date.now, patienceMs = 500 }: JobNumbersOptions) {
   let last: { at: number; numbers: JobNumbers } | undefined;
   let reading: Promise<void> | undefined;
 
@@ -318,7 +265,7 @@ export function createJobNumbers({
     }
   }
 
-  return async function numbers() {
+  return async function numbers(): Promise<JobNumbers | undefined> {
     if (!last || now() - last.at >= freshMs) {
       reading ??= refresh();
       await Promise.race([reading, sleep(patienceMs, undefined, { ref: false })]);
@@ -335,51 +282,42 @@ const secondsOfACall = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 /** From a tenth of a second to a day. */
 const secondsOfAJob = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400];
 
-interface Named<Label extends string> {
-  name: string;
-  help: string;
-  labels?: readonly Label[];
-}
-
-/** Makes metrics in one registry. */
-interface Meters {
-  /** `collect` fills it when the metrics are read, where counting elsewhere is cheaper. */
-  counter<Label extends string>(
-    of: Named<Label>,
-    collect?: (counter: Counter<Label>) => void,
-  ): Counter<Label>;
-  histogram<Label extends string>(of: Named<Label>, buckets: number[]): Histogram<Label>;
-  /** A value at the moment the metrics are read; left out while undefined. `all` aggregates several processes of a host. */
-  gauge(
-    name: string,
-    help: string,
-    value: () => number | undefined | Promise<number | undefined>,
-    all?: 'sum' | 'max' | 'min',
-  ): void;
-}
+type Meters = ReturnType<typeof createMeters>;
 
 /** Makes metrics in this registry, all with the gateway's prefix. */
-function createMeters(registry: Registry): Meters {
+function createMeters(registry: Registry) {
   const registers = [registry];
   return {
-    counter: ({ name, help, labels = [] }, collect) =>
+    /** `collect` fills it when the metrics are read, where counting elsewhere is cheaper. */
+    counter: <Label extends string>(
+      name: string,
+      help: string,
+      labelNames: Label[],
+      collect?: (counter: Counter<Label>) => void,
+    ) =>
       new Counter({
         name: prefix + name,
         help,
-        labelNames: [...labels],
+        labelNames,
         registers,
         collect() {
           collect?.(this);
         },
       }),
-    histogram: ({ name, help, labels = [] }, buckets) =>
-      new Histogram({ name: prefix + name, help, labelNames: [...labels], buckets, registers }),
-    gauge(name, help, value, all = 'sum') {
+    histogram: <Label extends string>(name: string, help: string, labelNames: Label[], buckets: number[]) =>
+      new Histogram({ name: prefix + name, help, labelNames, buckets, registers }),
+    /** A value at the moment the metrics are read; left out while undefined. `aggregator` joins several processes of a host. */
+    gauge(
+      name: string,
+      help: string,
+      value: () => number | undefined | Promise<number | undefined>,
+      aggregator: 'sum' | 'max' | 'min' = 'sum',
+    ): void {
       new Gauge({
         name: prefix + name,
         help,
         registers,
-        aggregator: all,
+        aggregator,
         async collect() {
           const now = await value();
           if (now === undefined) this.remove();

@@ -12,10 +12,7 @@ export interface LogScreen {
 
 type Entry = Record<string, unknown>;
 
-/**
- * Writes each entry as a line for people: the time, the level, and a call's path, status, time and tenant. Faults have their stack, a
- * helper's only its own frames. Text from outside cannot move the cursor or colour the screen.
- */
+/** Writes each entry as a line for people. Text from outside cannot move the cursor or colour the screen. */
 export function readableLog(screen: LogScreen): DestinationStream {
   const prettify = prettyFactory({
     colorize: screen.hasColors(),
@@ -27,7 +24,9 @@ export function readableLog(screen: LogScreen): DestinationStream {
     write(line) {
       const entry = JSON.parse(line, (_, value) => visibleValue(value));
       const shown = 'method' in entry ? shortCall(entry) : entry;
-      screen.write(isHelperFault(shown.err) ? withFault(shown, shown.err, prettify) : prettify(shown));
+      const { err, ...rest } = shown;
+      if (!isHelperFault(err)) screen.write(prettify(shown));
+      else screen.write(`${[prettify(rest).trimEnd(), ...faultLines(err)].join('\n    ')}\n`);
     },
   };
 }
@@ -37,10 +36,6 @@ function visibleValue(value: unknown): unknown {
   if (typeof value === 'string') return visible(value);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [visible(name), each]));
-}
-
-function withFault({ err: _, ...entry }: Entry, fault: Thrown, prettify: (entry: Entry) => string): string {
-  return [prettify(entry).trimEnd(), ...faultLines(fault)].join('\n    ').concat('\n');
 }
 
 /** An answered call, reduced to what people look for. */
@@ -69,18 +64,15 @@ const own = ['gateway/', 'pool/', 'schemas/', 'dist/'].map((folder) =>
 );
 
 /** Whether an entry's error is a helper's: what it threw, or what happened to its thread. */
-export function isHelperFault(err: unknown): err is Thrown {
+function isHelperFault(err: unknown): err is Thrown {
   const { ok, name } = (err ?? {}) as { ok?: unknown; name?: unknown };
   return ok === false || name === 'PoolError';
 }
 
-/**
- * What a helper has thrown, as lines for its author: the message, the frames of the helper and its dependencies without the
- * gateway's own, the causes.
- */
-export function faultLines(fault: Thrown): string[] {
+/** What a helper has thrown, as lines for its author: message and causes, with the frames of its own code alone. */
+function faultLines(fault: Thrown): string[] {
   // Only an Error has a stack.
-  const hint = fault.name || fault.stack ? '' : ' (no Error was thrown, so nothing tells where)';
+  const hint = fault.name || fault.stack ? '' : ' (no Error was thrown, so its place is not known)';
   // A log entry has an empty stack where there was none.
   const text = describeThrown({ ...fault, stack: fault.stack || undefined } as Thrown);
   return `${text}${hint}`.split('\n').filter((line) => !isGatewayFrame(line));

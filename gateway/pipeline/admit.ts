@@ -1,8 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { PoolError } from '../../pool/errors.js';
-import type { Pool } from '../../pool/pool.js';
+import type { Pool, RunTaskOptions, Ticket } from '../../pool/pool.js';
 import type { Task, TaskOutcome } from '../../pool/task.js';
-import type { RunTaskOptions, Ticket } from '../../pool/ticket.js';
 import { lightBytes } from '../../schemas/input/validate-input.js';
 import type { EffectiveLimits } from '../limits/limiter.js';
 import type { Call, Caller, Stage } from './stage.js';
@@ -17,26 +16,19 @@ export interface AdmitOptions<Needs> {
   processes?: number | undefined;
   /** Whether its tasks yield to every call, as items of jobs do, which the runner bounds. */
   background?: boolean;
-  /** Watches what the ticket runs. */
   watch?: (ticket: Ticket, call: Needs) => Ticket;
 }
 
 type LimitedCall = Call & { caller: Caller; limits: EffectiveLimits };
 
-/**
- * Gives the call its ticket to the pool, and reserves a slot at once where it brings a body that is not known to be small: a call that
- * cannot be worked on must cost no upload. Without a body it reserves before its download, or acquires one when its work begins.
- */
+/** Gives the call its ticket to the pool; reserves a slot before a large body, for refused work must cost no upload. */
 export function admit<Needs extends LimitedCall>(
   pool: Pick<Pool, 'ticket'>,
   { processes = 1, background = false, watch = (ticket) => ticket }: AdmitOptions<Needs> = {},
 ): Stage<Needs, Pick<AdmittedCall, 'ticket'>> {
   return async function admit(call, next) {
     let made: Ticket | undefined;
-    const ticket = () => {
-      made ??= make(call);
-      return made;
-    };
+    const ticket = () => (made ??= make(call));
     try {
       if (call.bodyBytes > lightBytes) await ticket().reserve();
       return await next({ ticket });

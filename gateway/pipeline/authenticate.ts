@@ -8,7 +8,7 @@ import { isSignedBy, readSigned, signedText } from '../signing/signed-url.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import type { CallContext, Caller, HttpCall, Stage } from './stage.js';
 
-/** Finds the caller by key (`ak` in the query, else `Authorization: Bearer`) or signature. Hands on the query without either. */
+/** Finds the caller by key (`ak`, else `Authorization: Bearer`) or signature. Hands on the query without either. */
 export function authenticate(
   keys: Pick<KeyVerifier, 'verify'>,
   authenticateSigned?: AuthenticateSigned,
@@ -28,7 +28,9 @@ export function authenticate(
     }
     const key = keyOf(ctx, query);
     if (!key) {
-      if (authenticateSigned && isHalfSigned(query)) throw new GatewayError('signature_invalid');
+      // The signature was cut off, or its name was changed.
+      const isHalfSigned = query.values.has('kid') || query.values.has('exp');
+      if (authenticateSigned && isHalfSigned) throw new GatewayError('signature_invalid');
       throw new GatewayError('key_missing', { message: missingKeyMessage(ctx.headers, query.values) });
     }
     // Neither a plugin nor a message that lists parameters may see it.
@@ -72,24 +74,18 @@ export function callerOf(verdict: KeyStatus): Caller {
 }
 
 /** Names for keys in other APIs, in lower case. */
-const queryNames = new Set([
-  'api_key',
-  'apikey',
-  'api-key',
-  'key',
-  'token',
-  'access_token',
-  'auth',
-  'x-api-key',
-]);
-const headerNames = ['x-api-key', 'api-key', 'apikey', 'x-auth-token', 'x-access-token'];
+const queryNames = 'api_key apikey api-key key token access_token auth x-api-key'.split(' ');
+const headerNames = 'x-api-key api-key apikey x-auth-token x-access-token'.split(' ');
 
-/**
- * Says what of the call looks like a key, and where keys are read. Names it by the list above, never as sent: the value is a secret,
- * and a name could be the key itself.
- */
+/** Says what looks like a key, by the names above: the value is a secret, and a name as sent could be the key. */
 function missingKeyMessage(headers: IncomingHttpHeaders, query: ReadonlyMap<string, string>): string {
-  const seen = [...inAuthorization(headers.authorization), ...inHeaders(headers), ...inQuery(query)];
+  const sent = new Set([...query.keys()].map((name) => name.toLowerCase()));
+  const seen = [
+    ...inAuthorization(headers.authorization),
+    ...headerNames.filter((name) => headers[name] !== undefined).map((name) => `the header ${name}`),
+    ...queryNames.filter((name) => sent.has(name)).map((name) => `the query parameter ${name}`),
+    ...(sent.has('ak') && !query.has('ak') ? ['a query parameter ak in capital letters'] : []),
+  ];
   const read = errorTable.key_missing.message;
   if (seen.length === 0 && query.has('ak'))
     return `No key was found: the query parameter ak is empty. ${read}`;
@@ -102,35 +98,17 @@ function inAuthorization(value = ''): string[] {
   const [scheme = '', ...rest] = value.trim().split(/\s+/);
   if (/^bearer$/i.test(scheme)) return ['an Authorization: Bearer header that is not followed by one key'];
   if (/^basic$/i.test(scheme)) return ['an Authorization: Basic header'];
-  return [
-    rest.length === 0
-      ? 'an Authorization header without Bearer'
-      : 'an Authorization header of another scheme',
-  ];
-}
-
-function inHeaders(headers: IncomingHttpHeaders): string[] {
-  return headerNames.filter((name) => headers[name] !== undefined).map((name) => `the header ${name}`);
-}
-
-function inQuery(query: ReadonlyMap<string, string>): string[] {
-  const sent = new Set([...query.keys()].map((name) => name.toLowerCase()));
-  const names = [...queryNames].filter((name) => sent.has(name)).map((name) => `the query parameter ${name}`);
-  return sent.has('ak') && !query.has('ak') ? [...names, 'a query parameter ak in capital letters'] : names;
+  return [`an Authorization header ${rest.length === 0 ? 'without Bearer' : 'of another scheme'}`];
 }
 
 interface SignedVerdict {
   verdict: KeyStatus;
-  /** When the url or its key expires, in seconds since 1970. */
   signedUntil: number;
 }
 
 type AuthenticateSigned = (ctx: CallContext, query: QueryText) => Promise<SignedVerdict>;
 
-/**
- * Finds the caller of a signed url and removes the signature's parameters from the query. All faults of a signature get one answer, at
- * the cost of a signature check; only a valid one gets more detail.
- */
+/** Finds the caller of a signed url. All faults of a signature get one answer; only a valid one gets detail. */
 export function authenticateSigned(
   keys: Pick<KeyVerifier, 'verifySigned'>,
   signing: SigningSecrets,
@@ -158,12 +136,11 @@ export function authenticateSigned(
   };
 }
 
-/** A signed url is for GET and HEAD, and for no other credentials beside it. */
 function refuseOthers(ctx: CallContext, { values }: QueryText): void {
   if (ctx.state.helper?.declaration.effects) {
-    const problem =
-      'must not be sent: a signed url is for GET and HEAD, and this helper takes POST alone; send a key';
-    throw inputError([{ field: 'sig', problem }]);
+    throw wrongSignature(
+      'must not be sent: a signed url is for GET and HEAD, and this helper takes POST alone; send a key',
+    );
   }
   if (ctx.method === 'POST') {
     const message = 'A signed url is for GET and HEAD. Send a key with POST, and leave out sig.';
@@ -172,17 +149,12 @@ function refuseOthers(ctx: CallContext, { values }: QueryText): void {
   if (values.has('ak'))
     throw inputError([{ field: 'ak', problem: 'must not stand beside sig: send a key or a signature' }]);
   if (bearerToken(ctx.get('authorization')) !== undefined)
-    throw inputError([
-      { field: 'sig', problem: 'must not stand beside a key in Authorization: send a key or a signature' },
-    ]);
+    throw wrongSignature('must not stand beside a key in Authorization: send a key or a signature');
 }
+
+const wrongSignature = (problem: string) => inputError([{ field: 'sig', problem }]);
 
 /** Whether a query is meant to be a signed one: whatever its signature is, it is there. */
 function hasSignature({ values, problems }: QueryText): boolean {
   return values.has('sig') || problems.some(({ field }) => field === 'sig');
-}
-
-/** Whether a query has parts of a signature, but not the signature itself: it was cut off, or its name was changed. */
-function isHalfSigned({ values }: QueryText): boolean {
-  return values.has('kid') || values.has('exp');
 }

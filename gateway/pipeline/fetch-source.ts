@@ -4,11 +4,10 @@ import { checkHeader } from '../../pool/image/header.js';
 import { mediaTypes } from '../../pool/image/options.js';
 import type { FileBytes, TaskFiles } from '../../pool/task.js';
 import { type FileField, sourceField } from '../../schemas/declared-helper.js';
-import type { FieldProblem } from '../../schemas/field-problem.js';
 import type { CheckedUrl } from '../download/fetch.js';
 import type { FileRequest, SourceFile, SourceFiles } from '../download/source-files.js';
 import { GatewayError, inputError, toGatewayError } from '../errors.js';
-import { fileType } from '../http/body.js';
+import { essenceOf, fileType } from '../http/body.js';
 import type { Helper } from '../plugins/registry.js';
 import type { AdmittedCall } from './admit.js';
 import type { BodyInput } from './read-input.js';
@@ -32,17 +31,13 @@ interface WantedFile {
   url: CheckedUrl;
 }
 
-/**
- * Brings a helper's files from uploads and urls, and checks the headers of pictures, so that no bad or too large one reaches a
- * worker. A dry run only checks urls.
- */
+/** Brings a helper's files from uploads and urls and checks pictures' headers; in a dry run only checks urls. */
 export function fetchSource(
   helper: Helper,
   source: SourceFiles,
   limits: ImageLimits,
 ): SourceStage | undefined {
   const { files } = helper.declaration;
-
   if (files.length === 0) return undefined;
   return function fetchSource(call, next) {
     const { input, uploads } = call;
@@ -55,87 +50,75 @@ export function fetchSource(
     if (call.state.dryrun) return next({ files: undefined });
     const here = files.flatMap((file): [string, FileBytes][] => {
       const upload = uploads.get(file.field);
-      if (upload) namingFile(file, 'upload', () => checkFile(file, upload, { way: 'upload', limits }));
+      if (upload) namingFile(file, 'upload', () => checkFile(file, upload, 'upload', limits));
       return upload ? [[file.field, upload]] : [];
     });
     if (wanted.length > 0) return bring(wanted, here, call, next);
     return next({ files: here.length > 0 ? Object.fromEntries(here) : undefined });
   };
 
-  /** Cached files need no signals, which would cost many times as much. */
   async function bring(
     wanted: readonly WantedFile[],
     here: readonly [string, FileBytes][],
     call: CallWithInput,
     next: Parameters<SourceStage>[1],
   ): Promise<Answer> {
-    const cached = wanted.flatMap(({ file, url }) => {
-      const handOut = namingFile(file, 'url', () => source.cached(url, fileRequest(file, call)));
-      return handOut ? [{ file, url, handOut }] : [];
-    });
-    if (cached.length < wanted.length) return download(wanted, here, call, next);
-    const handedOut = cached.map(({ file, url, handOut }) => ({ file, url, brought: handOut() }));
-    try {
-      const came = handedOut.map(({ file, url, brought }): [string, FileBytes] => [
-        file.field,
-        namingFile(file, 'url', () => read(file, url, brought)),
-      ]);
-      return await next(filesFound([...here, ...came], came, call.state));
-    } finally {
-      for (const { brought } of handedOut) brought.release();
-    }
-  }
-
-  async function download(
-    wanted: readonly WantedFile[],
-    here: readonly [string, FileBytes][],
-    call: CallWithInput,
-    next: Parameters<SourceStage>[1],
-  ): Promise<Answer> {
     const { state, ticket } = call;
-    // The first failure ends the other downloads.
-    const others = new AbortController();
-    const signal = AbortSignal.any([state.signal, others.signal]);
-    // Once, and only where a file has to be downloaded.
-    let reserved: Promise<void> | undefined;
-    const expect = () => {
-      reserved ??= ticket().reserve();
-      return reserved;
-    };
-    const coming = wanted.map(({ file, url }) => {
-      return {
-        file,
-        url,
-        brought: source.bring(url, { ...fileRequest(file, call), signal, expect, trace: state.trace }),
-      };
-    });
+    const brought: SourceFile[] = [];
     try {
-      const came = await Promise.all(
-        coming.map(async ({ file, url, brought }): Promise<[string, FileBytes]> => {
-          try {
-            return [file.field, read(file, url, await brought)];
-          } catch (error) {
-            throw signal.aborted ? error : aboutFile(file, 'url', error);
-          }
-        }),
-      );
-      return await next(filesFound([...here, ...came], came, state));
+      const came = fromCache() ?? (await download());
+      for (const [, { bytes }] of came) state.bytesIn += bytes.byteLength;
+      return await next({ files: Object.fromEntries([...here, ...came]) });
     } finally {
-      others.abort();
-      // One may have arrived while another failed.
-      for (const { brought } of coming) brought.then(({ release }) => release()).catch(() => undefined);
+      for (const { release } of brought) release();
+    }
+
+    function use({ file, url }: WantedFile, came: SourceFile): [string, FileBytes] {
+      brought.push(came);
+      return [file.field, read(file, url, came)];
+    }
+
+    /** All files, where all are cached: they need no signals, which would cost many times as much. */
+    function fromCache() {
+      const cached = wanted.flatMap((each) => {
+        const { file, url } = each;
+        const handOut = namingFile(file, 'url', () => source.cached(url, fileRequest(file, call)));
+        return handOut ? [() => namingFile(file, 'url', () => use(each, handOut()))] : [];
+      });
+      return cached.length < wanted.length ? undefined : cached.map((useCached) => useCached());
+    }
+
+    async function download() {
+      // The first failure ends the other downloads.
+      const others = new AbortController();
+      const signal = AbortSignal.any([state.signal, others.signal]);
+      // Once, and only where a file has to be downloaded.
+      let reserved: Promise<void> | undefined;
+      const expect = () => (reserved ??= ticket().reserve());
+      const coming = wanted.map(async (each) => {
+        try {
+          const wait = { signal, expect, trace: state.trace };
+          return use(each, await source.bring(each.url, { ...fileRequest(each.file, call), ...wait }));
+        } catch (error) {
+          throw signal.aborted ? error : aboutFile(each.file, 'url', error);
+        }
+      });
+      try {
+        return await Promise.all(coming);
+      } catch (error) {
+        others.abort();
+        // One may have arrived while another failed.
+        await Promise.allSettled(coming);
+        throw error;
+      }
     }
   }
 
   function read(file: FileField, url: CheckedUrl, { bytes, type, shared }: SourceFile): FileBytes {
     const name = nameIn(url);
-    const came: FileBytes = {
-      bytes,
-      type: fileType(type, name),
-      ...(name === undefined ? {} : { name }),
-      ...(shared ? { shared } : {}),
-    };
-    checkFile(file, came, { way: 'url', limits });
+    const known = { ...(name === undefined ? {} : { name }), ...(shared ? { shared } : {}) };
+    const came: FileBytes = { bytes, type: fileType(type, name), ...known };
+    checkFile(file, came, 'url', limits);
     return came;
   }
 }
@@ -145,17 +128,6 @@ function fileRequest({ types, kind, maxBytes }: FileField, { caller }: CallWithI
   return { tenant: caller.tenant.id, accept, maxBytes };
 }
 
-/** All files; those from urls count as received bytes. */
-function filesFound(
-  all: readonly [string, FileBytes][],
-  came: readonly [string, FileBytes][],
-  state: CallWithInput['state'],
-): SourceFound {
-  for (const [, { bytes }] of came) state.bytesIn += bytes.byteLength;
-  return { files: Object.fromEntries(all) };
-}
-
-/** Runs `work`, whose errors then name the file. */
 function namingFile<T>(file: FileField, way: FileOrigin, work: () => T): T {
   try {
     return work();
@@ -164,7 +136,6 @@ function namingFile<T>(file: FileField, way: FileOrigin, work: () => T): T {
   }
 }
 
-/** The last part of a url's path, as the name of a file. */
 function nameIn({ href }: CheckedUrl): string | undefined {
   const last = new URL(href).pathname.split('/').at(-1) ?? '';
   if (last === '') return undefined;
@@ -177,63 +148,36 @@ function nameIn({ href }: CheckedUrl): string | undefined {
 
 type FileOrigin = 'upload' | 'url';
 
-/**
- * Checks a file against its field. Throws a `GatewayError`: for a picture's header, `too_large` for an upload past the field's own
- * limit (a download ends there), and `invalid_input` for another media type. A picture's type comes from its bytes, any other's from
- * its sender.
- */
-function checkFile(
-  field: FileField,
-  file: FileBytes,
-  { way, limits }: { way: FileOrigin; limits: ImageLimits },
-): void {
-  if (way === 'upload') requireSize(field, file);
+/** Checks a file's size, its header and its type against its field. A picture's type is read from its bytes. */
+function checkFile(field: FileField, file: FileBytes, way: FileOrigin, limits: ImageLimits): void {
+  const { byteLength } = file.bytes;
+  if (way === 'upload' && field.maxBytes !== undefined && byteLength > field.maxBytes) {
+    const message = `The file has ${byteLength} bytes; ${field.maxBytes} are accepted.`;
+    throw new GatewayError('too_large', { message });
+  }
   if (field.kind === 'image') file.header = checkHeader(file.bytes, limits);
   const type = file.header ? mediaTypes[file.header.format] : essenceOf(file.type);
   if (field.types && !field.types.some((allowed) => matchesType(type, allowed))) {
-    throw inputError([typeProblem(field, { type, way })]);
+    throw inputError([typeProblem(field, type, way)]);
   }
 }
 
 /** Errors of no file, or that name it already. */
-const notAboutFile: ReadonlySet<string> = new Set([
-  'invalid_input',
-  'internal',
-  'tenant_busy',
-  'busy',
-  'shutting_down',
-]);
+const notAboutFile = /^(?:invalid_input|internal|tenant_busy|busy|shutting_down)$/;
 
-/** An error that names the file, where a helper takes several. */
 function aboutFile({ parameter, field }: FileField, way: FileOrigin, thrown: unknown): unknown {
   const error = toGatewayError(thrown);
   const isOnly = field === sourceField.field && parameter === sourceField.parameter;
-  if (isOnly || notAboutFile.has(error.code)) return thrown;
+  if (isOnly || notAboutFile.test(error.code)) return thrown;
   const name = way === 'url' ? parameter : field;
   return new GatewayError(error.code, { message: `${name}: ${error.message}`, cause: error.cause ?? error });
 }
 
-function requireSize({ maxBytes }: FileField, { bytes }: FileBytes): void {
-  if (maxBytes === undefined || bytes.byteLength <= maxBytes) return;
-  throw new GatewayError('too_large', {
-    message: `The file has ${bytes.byteLength} bytes; ${maxBytes} are accepted.`,
-  });
-}
-
-function typeProblem(
-  { field, parameter, types = [] }: FileField,
-  { type, way }: { type: string; way: FileOrigin },
-): FieldProblem {
-  const allowed = types.length === 1 ? `allowed is ${types[0]}` : `allowed are ${types.join(', ')}`;
-  const shown = type.slice(0, 100);
-  return way === 'url'
-    ? { field: parameter, problem: `leads to a file of the type ${shown}; ${allowed}` }
-    : { field, problem: `is a file of the type ${shown}; ${allowed}` };
-}
-
-/** A media type without its parameters. */
-function essenceOf(type: string): string {
-  return (type.split(';', 1)[0] ?? '').trim().toLowerCase();
+function typeProblem({ field, parameter, types = [] }: FileField, type: string, way: FileOrigin) {
+  const allowed = `allowed ${types.length === 1 ? 'is' : 'are'} ${types.join(', ')}`;
+  const problem = `a file of the type ${type.slice(0, 100)}; ${allowed}`;
+  if (way === 'url') return { field: parameter, problem: `leads to ${problem}` };
+  return { field, problem: `is ${problem}` };
 }
 
 function matchesType(type: string, allowed: string): boolean {

@@ -7,22 +7,10 @@ import type { KeyVerifier } from '../keys/verifier.js';
 import type { CallContext, CallMiddleware } from './stage.js';
 
 /** The data of `/readyz`. */
-export interface Readiness {
-  /** The image engine, and why not sharp where it is Jimp. */
-  engine: string;
-  engine_fallback?: string;
-  /** `unavailable`: the key database does not answer; only keys seen lately pass. */
-  keys: 'available' | 'unavailable';
-  threads: number;
-  /** Helpers that a thread could not load. */
-  missing: readonly string[];
-  /** Helpers that timed out again and again: one task of each runs at a time. */
-  slowed: readonly string[];
-}
+export type Readiness = NonNullable<ReturnType<ReturnType<typeof createReadiness>>>;
 
 interface ReadinessParts {
   phase: () => Phase;
-  /** Whether a part of the gateway does not serve yet. */
   isStarting?: () => boolean;
   engine: WorkerReport;
   keys: Pick<KeyVerifier, 'available'>;
@@ -30,22 +18,17 @@ interface ReadinessParts {
 }
 
 /** Reads the readiness; undefined once the gateway is to end. */
-export function createReadiness({
-  phase,
-  isStarting,
-  engine,
-  keys,
-  pool,
-}: ReadinessParts): () => Readiness | undefined {
+export function createReadiness(parts: ReadinessParts) {
+  const { engine, keys, pool } = parts;
   return function readiness() {
-    if (phase() !== 'open') return undefined;
-    if (isStarting?.()) throw new GatewayError('busy', { message: 'The gateway is starting.' });
+    if (parts.phase() !== 'open') return undefined;
+    if (parts.isStarting?.()) throw new GatewayError('busy', { message: 'The gateway is starting.' });
+    // Public, unlike the loader's message, which names folders of this host.
+    const engine_fallback = 'sharp cannot be loaded here; the log says why';
     return {
       engine: engine.engine,
-      // Public, unlike the loader's message, which names folders of this host.
-      ...(engine.fallbackReason === undefined
-        ? {}
-        : { engine_fallback: 'sharp cannot be loaded here; the log says why' }),
+      ...(engine.fallbackReason === undefined ? {} : { engine_fallback }),
+      // Without the key database, only keys seen lately pass.
       keys: keys.available() ? 'available' : 'unavailable',
       threads: pool.stats().threads,
       missing: pool.missing(),
@@ -54,17 +37,13 @@ export function createReadiness({
   };
 }
 
-/** `GET /healthz`: the process is alive. */
 export function alive(): CallMiddleware {
   return async function alive(ctx) {
     ctx.state.result = jsonAnswer({ status: 'alive' });
   };
 }
 
-/**
- * `GET /readyz` on both ports: 503 `busy` while the gateway starts or no thread is ready, `shutting_down` once it is to end. A client for
- * which `mayKnow` is false gets numbers in place of helpers' names.
- */
+/** `GET /readyz` on both ports. A client for which `mayKnow` is false gets numbers in place of helpers' names. */
 export function ready(
   readiness: () => Readiness | undefined,
   mayKnow: (ctx: CallContext) => boolean | Promise<boolean> = () => true,
@@ -75,23 +54,16 @@ export function ready(
     const { missing, slowed, ...rest } = state;
     const isNamed = missing.length + slowed.length === 0 || (await mayKnow(ctx));
     if (state.threads === 0) {
-      const why = missingPlugins(missing, isNamed);
+      const which = isNamed ? `the plugin ${missing.join(', ')}` : 'a plugin';
+      const why = missing.length === 0 ? ' yet' : `: ${which} cannot be loaded in one`;
       throw new GatewayError('busy', { message: `No worker thread is ready${why}.` });
     }
+    const plugins = isNamed ? Object.fromEntries(slowed.map((id) => [id, 'one_at_a_time'])) : slowed.length;
     ctx.state.result = jsonAnswer({
       status: 'ready',
       ...rest,
       ...(missing.length > 0 ? { missing: isNamed ? missing : missing.length } : {}),
-      ...(slowed.length > 0
-        ? {
-            plugins: isNamed ? Object.fromEntries(slowed.map((id) => [id, 'one_at_a_time'])) : slowed.length,
-          }
-        : {}),
+      ...(slowed.length > 0 ? { plugins } : {}),
     });
   };
-}
-
-function missingPlugins(missing: readonly string[], isNamed: boolean): string {
-  if (missing.length === 0) return ' yet';
-  return `: ${isNamed ? `the plugin ${missing.join(', ')}` : 'a plugin'} cannot be loaded in one`;
 }

@@ -5,10 +5,7 @@ import type { EffectiveLimits, Limiter } from '../limits/limiter.js';
 import type { Helper } from '../plugins/registry.js';
 import type { Call, Caller, Stage } from './stage.js';
 
-/**
- * Checks scope, then rate, then quota. Every answer from here on has the RateLimit fields, and a failed one gives its share of the
- * quota back. Hands on the tenant's limits.
- */
+/** Checks scope, rate, then quota. All answers from here on have the RateLimit fields; failed ones cost no quota. */
 export function limit(
   helper: Helper,
   limiter: Pick<Limiter, 'take'>,

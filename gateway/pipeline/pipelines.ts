@@ -19,9 +19,7 @@ export interface PipelineParts {
   files: SourceFiles;
   imageLimits: ImageLimits;
   inline: RunOptions;
-  /** Absent where results are not reused. */
   reuse?: ReuseParts;
-  /** Absent where calls are not traced. */
   tracing?: Tracing | undefined;
 }
 
@@ -60,7 +58,8 @@ export function createPipelines<First extends Call>(
 
   function make(helper: Helper) {
     const source = fetchSource(helper, parts.files, parts.imageLimits);
-    const run = traceLast(tracing, runHelper(helper, parts.inline));
+    const last = runHelper(helper, parts.inline);
+    const run = tracing ? traceLast(last) : last;
     return from<First>(tracing)
       .through(identify(helper))
       .through(kind.limit(helper))

@@ -26,6 +26,8 @@ export interface BodyInput {
   uploads: ReadonlyMap<string, FileBytes>;
 }
 
+type UseInput = (input: BodyInput) => Promise<Answer>;
+
 export const noUploads: BodyInput['uploads'] = new Map();
 
 export function readInput(
@@ -33,36 +35,23 @@ export function readInput(
   inboundBudget: InboundBudget,
   limits: MultipartLimits,
 ): Stage<HttpCall & { caller: Caller }, BodyInput> {
-  const readText = createTextReader({ maxBytes: limits.maxTextBytes, types: [json, form] });
+  const readText = createTextReader(limits.maxTextBytes);
   const fileFields = helper.declaration.files.map(({ field }) => field);
 
   return function readInput(call, next) {
     return call.bodyBytes === 0 ? next({ text: undefined, uploads: noUploads }) : read(call, next);
   };
 
-  function read(
-    call: HttpCall & { caller: Caller },
-    next: Parameters<ReturnType<typeof readInput>>[1],
-  ): Promise<Answer> {
-    const { ctx, bodyBytes } = call;
+  function read(call: HttpCall & { caller: Caller }, next: UseInput): Promise<Answer> {
+    const { ctx, state, caller, bodyBytes } = call;
     const type = typeOf(ctx, bodyBytes);
-    if (type !== multipart) {
-      const bytes = readWhole(ctx.req, bodyBytes);
-      if (bytes) return useWhole(call, type, bytes, next);
+    const bytes = type === multipart ? undefined : readWhole(ctx.req, bodyBytes);
+    if (bytes) {
+      const release = inboundBudget.accept(caller.tenant.id, bytes.byteLength);
+      state.bytesIn += bytes.byteLength;
+      return next({ text: textOf(type, bytes), uploads: noUploads }).finally(release);
     }
     return receive(call, inboundBudget, { read: (watch) => readBody(type, ctx, watch), use: next });
-  }
-
-  /** Reads nothing more, counts it, and keeps no hold of it. */
-  function useWhole(
-    { state, caller }: HttpCall & { caller: Caller },
-    type: string,
-    bytes: Uint8Array,
-    next: Parameters<ReturnType<typeof readInput>>[1],
-  ): Promise<Answer> {
-    const release = inboundBudget.accept(caller.tenant.id, bytes.byteLength);
-    state.bytesIn += bytes.byteLength;
-    return next({ text: textOf(type, bytes), uploads: noUploads }).finally(release);
   }
 
   /** The body's media type; throws where the headers suffice to refuse it. */
@@ -89,14 +78,12 @@ export function readInput(
   }
 }
 
-function textOf(type: string, bytes: Uint8Array): BodyText {
-  return { kind: type === json ? 'json' : 'form', bytes };
-}
+const textOf = (type: string, bytes: Uint8Array): BodyText => ({
+  kind: type === json ? 'json' : 'form',
+  bytes,
+});
 
-/**
- * Reads a call's body as an inbound transfer of its tenant. Its bytes stay held until `use` has finished with them; they are handed on
- * and not stored here.
- */
+/** Reads a call's body as an inbound transfer of its tenant. Its bytes stay held until `use` has finished with them. */
 export async function receive<Read, Result>(
   { ctx, state, caller, bodyBytes }: HttpCall & { caller: Caller },
   inboundBudget: InboundBudget,

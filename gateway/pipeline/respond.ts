@@ -18,7 +18,7 @@ import {
   type OutboundBudget,
   type StoredBytes,
   sendBody,
-  sendStored,
+  sendInChunks,
   unreadMessage,
   windowBytes,
 } from '../http/outbound-budget.js';
@@ -40,22 +40,21 @@ export function respond(outboundBudget: OutboundBudget, reportError: ReportError
     res.setHeader('cache-control', 'no-store');
     try {
       await next();
-      const { result } = ctx.state;
+      const { result, stored, unchanged } = ctx.state;
       if (result === undefined) {
         if (ctx.status === 404 && ctx.body == null) throw new GatewayError('not_found');
         const { body } = ctx;
         if (typeof body === 'string' || Buffer.isBuffer(body)) send(ctx, body);
-        return;
-      }
-      if (result.kind === 'bytes' && ctx.state.unchanged) sendUnchanged(ctx, result.headers);
-      else if (result.kind === 'bytes') {
-        ctx.type = result.type;
+      } else if (result.kind === 'bytes') {
+        if (unchanged) ctx.status = 304;
+        else ctx.type = result.type;
         setAnswerHeaders(ctx, result.headers);
-        if (ctx.state.stored) await sendLater(ctx, ctx.state.stored, { opening: '', closing: '' });
+        if (unchanged) setCallHeaders(ctx);
+        else if (stored) await sendLater(ctx, stored, { opening: '', closing: '' });
         else send(ctx, asBuffer(result.bytes));
-      } else if (ctx.state.stored) {
-        ctx.res.setHeader('content-type', envelopeType);
-        await sendLater(ctx, ctx.state.stored, successFrame(metaOf(ctx.state)));
+      } else if (stored) {
+        res.setHeader('content-type', envelopeType);
+        await sendLater(ctx, stored, successFrame(metaOf(ctx.state)));
       } else {
         const data = 'text' in result ? result.text : asBuffer(result.bytes);
         sendEnvelope(ctx, successText(data, metaOf(ctx.state)));
@@ -74,12 +73,6 @@ export function respond(outboundBudget: OutboundBudget, reportError: ReportError
     send(ctx, body);
   }
 
-  function sendUnchanged(ctx: CallContext, headers: AnswerHeaders | undefined): void {
-    ctx.status = 304;
-    setAnswerHeaders(ctx, headers);
-    setCallHeaders(ctx);
-  }
-
   /** Sends stored bytes in their envelope: small ones as any other answer, others a window at a time. Reads nothing for HEAD. */
   async function sendLater(
     ctx: CallContext,
@@ -87,30 +80,24 @@ export function respond(outboundBudget: OutboundBudget, reportError: ReportError
     { opening, closing }: { opening: string; closing: string },
   ): Promise<void> {
     const { res, state } = ctx;
+    const { size } = stored;
     const tenant = tenantOf(state);
-    const length = Buffer.byteLength(opening) + stored.size + Buffer.byteLength(closing);
-    if (ctx.method === 'HEAD') {
-      setCallHeaders(ctx);
-      ctx.status = 200;
-      ctx.length = length;
-      return;
-    }
+    ctx.status = 200;
+    ctx.length = Buffer.byteLength(opening) + size + Buffer.byteLength(closing);
+    if (ctx.method === 'HEAD') return setCallHeaders(ctx);
     const backlog = outboundBudget.backlog(tenant);
     if (backlog)
       throw new GatewayError(backlog === 'own' ? 'tenant_busy' : 'busy', { message: unreadMessage });
-    const first =
-      stored.size === 0 ? Buffer.alloc(0) : await stored.read(0, Math.min(stored.size, windowBytes));
-    if (stored.size <= chunkBytes) {
+    const first = size === 0 ? Buffer.alloc(0) : await stored.read(0, Math.min(size, windowBytes));
+    if (size <= chunkBytes) {
       return send(ctx, Buffer.concat([Buffer.from(opening), first, Buffer.from(closing)]));
     }
     setCallHeaders(ctx);
     const transfer = outboundBudget.track(res, tenant, first.length);
-    ctx.status = 200;
-    ctx.length = length;
     if (!ctx.writable) return;
     ctx.respond = false;
     if (opening !== '') res.write(opening);
-    sendStored(res, { stored, first, closing }, transfer).catch((error) => {
+    sendInChunks(res, { stored, first, closing }, transfer).catch((error) => {
       prepareErrorAnswer(ctx, error);
       // The head is out: only a broken body can still show the failure.
       res.destroy();
@@ -124,9 +111,7 @@ export function respond(outboundBudget: OutboundBudget, reportError: ReportError
   }
 }
 
-function tenantOf({ caller }: CallState): string {
-  return caller?.tenant.id ?? anonymous;
-}
+const tenantOf = ({ caller }: CallState): string => caller?.tenant.id ?? anonymous;
 
 function setCallHeaders({ res, state }: CallContext): void {
   for (const name in state.headers) res.setHeader(name, state.headers[name] as string);
@@ -150,62 +135,47 @@ function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** Adds nothing. */
 export const reportPublicly: ReportError = (error) => error;
 
+interface ReportOptions {
+  problems?: () => readonly PluginProblem[];
+  apiUrl?: string | undefined;
+}
+
 /**
- * Shows the author of a helper what was thrown and where in a plugin below one of `folders`, or why there is none at a path. Only in
- * development, and only to callers on the gateway's own host that use a name of its own and no proxy.
+ * Shows a helper's author what was thrown and where in a plugin, or why there is none at a path. Only in development,
+ * and only to callers on the gateway's own host that use a name of its own and no proxy.
  */
 export function createReportError(
   folders: readonly string[],
-  {
-    problems = () => [],
-    apiUrl,
-  }: { problems?: () => readonly PluginProblem[]; apiUrl?: string | undefined } = {},
+  { problems = () => [], apiUrl }: ReportOptions = {},
 ): ReportError {
-  const isLocal = (request: IncomingMessage) =>
-    isFromHere(request) && isOwnHost(request.headers.host, apiUrl);
-  return (error, request) => {
-    if (error.code === 'not_found' && error.cause === undefined && isLocal(request)) {
-      return withProblem(error, request.url, folders, problems());
+  return (error, { headers, socket, url }) => {
+    const { cause, code } = error;
+    const isProxied = headers.forwarded !== undefined || headers['x-forwarded-for'] !== undefined;
+    if (isProxied || !isLoopbackAddress(socket.remoteAddress ?? '') || !isOwnHost(headers.host, apiUrl)) {
+      return error;
     }
-    if (error.cause === undefined || !isLocal(request)) return error;
-    if (error.code === 'helper_timeout') {
-      const message = `${error.message}${timeHint(error.cause)}`;
-      return new GatewayError('helper_timeout', { message, cause: error.cause });
+    if (code === 'not_found' && cause === undefined) {
+      const path = url?.split('?')[0];
+      const own = problems().find(({ file }) =>
+        folders.some((folder) => file.replace(/(?:\/index)?\.(?:[cm]?js|m?ts)$/, '') === `${folder}${path}`),
+      );
+      if (!own) return error;
+      const reason = own.reason.split('\n').join('; ');
+      return new GatewayError(code, { message: `${own.file} cannot be served: ${reason}` });
     }
-    if (error.code !== 'internal') return error;
+    if (cause === undefined) return error;
+    if (code === 'helper_timeout') {
+      return new GatewayError(code, { message: `${error.message}${timeHint(cause)}`, cause });
+    }
+    if (code !== 'internal') return error;
     // A handler's error was read in the thread where it ran.
-    const thrown = error.cause instanceof Error ? readThrown(error.cause) : (error.cause as Thrown);
+    const thrown = cause instanceof Error ? readThrown(cause) : (cause as Thrown);
     const place = pluginFrame(thrown, folders);
     const message = `The helper failed: ${describeThrown(thrown)}${exitHint(thrown)}${place ? ` (${place})` : ''}`;
-    return new GatewayError('internal', { message, cause: error.cause });
+    return new GatewayError(code, { message, cause });
   };
-}
-
-/** Names the problem of a plugin that belongs to the path but cannot be loaded. */
-function withProblem(
-  error: GatewayError,
-  url: string | undefined,
-  folders: readonly string[],
-  problems: readonly PluginProblem[],
-): GatewayError {
-  const path = url?.split('?')[0];
-  const own = problems.find(({ file }) =>
-    folders.some((folder) => file.replace(/(?:\/index)?\.(?:[cm]?js|m?ts)$/, '') === `${folder}${path}`),
-  );
-  if (own === undefined) return error;
-  const reason = own.reason.split('\n').join('; ');
-  return new GatewayError('not_found', { message: `${own.file} cannot be served: ${reason}` });
-}
-
-function isFromHere({
-  headers,
-  socket: { remoteAddress = '' },
-}: Pick<IncomingMessage, 'headers' | 'socket'>): boolean {
-  if (headers.forwarded !== undefined || headers['x-forwarded-for'] !== undefined) return false;
-  return isLoopbackAddress(remoteAddress);
 }
 
 function describeThrown({ name, message, causes = [] }: Thrown): string {

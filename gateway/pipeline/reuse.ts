@@ -12,14 +12,12 @@ import type { RunOptions } from './run-helper.js';
 import type { CallContext, Caller, LastStage } from './stage.js';
 
 export interface ReuseParts {
-  results: Results<Answer>;
+  results: ReturnType<typeof createResults>;
   /** The image engine with its version. */
   engine: readonly string[];
   /** Seconds that others may cache the answer of a signed url. */
   ttlSeconds: number;
-  /** A helper's configuration. */
   configOf: (helper: Helper) => HelperConfig;
-  /** Milliseconds since 1970; for tests. */
   now?: () => number;
 }
 
@@ -30,23 +28,19 @@ export interface CompleteCall extends AdmittedCall, SourceFound {
   readonly caller: Caller;
 }
 
-/**
- * Wraps the last stage of a helper that makes pictures of pictures, whose result has a tag before it is made: answers 304, a cached
- * result, or the result in flight for the same tenant. Everything else is `last`'s.
- */
+/** Around the last stage of a helper that makes pictures of pictures: answers 304, a cached result or one in flight. */
 export function reuse<Needs extends CompleteCall>(
   helper: Helper,
   { results, engine, ttlSeconds, configOf, now = Date.now }: ReuseParts,
   last: LastStage<Needs>,
 ): LastStage<Needs> {
   const { id, version, declaration } = helper;
+  const { files: declared } = declaration;
   if (!mayReuse(declaration) || version === undefined) return last;
   const maker = tagOf([id, version, engine, openConfig(helper, configOf(helper))]);
-  const urls = new Set(declaration.files.map(({ parameter }) => parameter));
+  const urls = new Set(declared.map(({ parameter }) => parameter));
   // A handler sees more of these than their content.
-  const plainFiles = new Set(
-    declaration.files.filter(({ kind }) => kind === 'bytes').map(({ field }) => field),
-  );
+  const plainFiles = new Set(declared.filter(({ kind }) => kind === 'bytes').map(({ field }) => field));
 
   return async function reuse(call) {
     if (call.state.dryrun) return last(call);
@@ -57,15 +51,11 @@ export function reuse<Needs extends CompleteCall>(
       plainFiles.has(field) ? [digests[index], type, name] : digests[index],
     ]);
     const input = Object.fromEntries(Object.entries(call.input).filter(([name]) => !urls.has(name)));
-    return answer(call, tagOf([maker, input, Object.fromEntries(byField)]));
-  };
-
-  function answer(call: Needs, tag: string) {
-    const { tenant } = call.caller;
+    const tag = tagOf([maker, input, Object.fromEntries(byField)]);
     if (hasClient(call, etagOf(tag))) return answerWith(call, unchanged(call), tag, 'hit');
-    const cached = results.find(tenant.id, tag);
+    const cached = results.find(call.caller.tenant.id, tag);
     return cached ? answerWith(call, cached, tag, 'hit') : make(call, tag);
-  }
+  };
 
   async function make(call: Needs, tag: string): Promise<Answer> {
     const { state, ticket, caller } = call;
@@ -82,7 +72,7 @@ export function reuse<Needs extends CompleteCall>(
     results.count(found);
     const headers: AnswerHeaders = {
       etag: etagOf(tag),
-      'cache-control': cacheControl(call.caller, { ttlSeconds, now: now() }),
+      'cache-control': cacheControl(call.caller, ttlSeconds, now()),
       ...result.headers,
       'x-cache': found,
     };
@@ -109,13 +99,11 @@ function unchanged({ state }: CompleteCall): BodyAnswer {
 }
 
 /** A picture may be reused unless it depends on more than the tag covers, or has `no-store`. */
-function madeResult(answer: Answer, fetched: true | undefined): MadeResult<Answer> {
-  const isCommon =
-    answer.kind === 'bytes' &&
-    /^image\//i.test(answer.type) &&
-    !fetched &&
-    !/\bno-store\b/i.test(answer.headers?.['cache-control'] ?? '');
-  return { answer, common: isCommon ? answer : undefined };
+function madeResult(answer: Answer, fetched: true | undefined): MadeResult {
+  if (fetched || answer.kind !== 'bytes' || !/^image\//i.test(answer.type))
+    return { answer, common: undefined };
+  const isPrivate = /\bno-store\b/i.test(answer.headers?.['cache-control'] ?? '');
+  return { answer, common: isPrivate ? undefined : answer };
 }
 
 /** The configuration without secrets, which must show neither in a picture nor in a hash. */
@@ -124,16 +112,13 @@ function openConfig({ declaration }: Helper, config: HelperConfig): HelperConfig
   return Object.fromEntries(Object.entries(config).filter(([name]) => !secret.has(name)));
 }
 
-export interface MadeResult<Answer> {
+export interface MadeResult {
   answer: Answer;
-  /** The answer where it may be reused. */
   common: BodyAnswer | undefined;
 }
 
-export interface ResultRequest<Answer> {
-  /** Makes the result, on the call's own ticket. */
-  work: () => Promise<MadeResult<Answer>>;
-  /** Aborted when its client goes away. */
+export interface ResultRequest {
+  work: () => Promise<MadeResult>;
   signal: AbortSignal;
   /** Called when the call begins to wait for another's work; maybe several times. */
   onWait: () => void;
@@ -141,31 +126,15 @@ export interface ResultRequest<Answer> {
 
 type ResultStatus = Exclude<CacheStatus, 'revalidated'>;
 
-/** Results by tenant and tag. No tenant ever gets another's, nor waits for it. */
-export interface Results<Answer> {
-  find(tenant: string, tag: string): BodyAnswer | undefined;
-  /** Makes and caches a result once for all calls at the same time; all get its error. If the working call's client leaves, another takes over. */
-  make(
-    tenant: string,
-    tag: string,
-    call: ResultRequest<Answer>,
-  ): Promise<{ made: MadeResult<Answer>; found: ResultStatus }>;
-  count(found: ResultStatus): void;
-}
-
 /** The error of work whose own client went away. */
 class Abandoned extends Error {}
 
-/** Hands out the cached bytes themselves, which must be neither changed nor transferred. */
-export function createResults<Answer>(cache: Pick<Cache, 'namespace'>): Results<Answer> {
+/** Results by tenant and tag, never shared between tenants. Cached bytes must be neither changed nor transferred. */
+export function createResults(cache: Pick<Cache, 'namespace'>) {
   const cached = cache.namespace<BodyAnswer>('result');
-  const inFlight = createInFlight<MadeResult<Answer>>();
+  const inFlight = createInFlight<MadeResult>();
 
-  async function makeOwn(
-    tenant: string,
-    tag: string,
-    { work, signal }: ResultRequest<Answer>,
-  ): Promise<MadeResult<Answer>> {
+  async function makeOwn(tenant: string, tag: string, { work, signal }: ResultRequest): Promise<MadeResult> {
     const made = await work().catch((cause) => {
       throw signal.aborted ? new Abandoned('the client has gone', { cause }) : cause;
     });
@@ -176,7 +145,8 @@ export function createResults<Answer>(cache: Pick<Cache, 'namespace'>): Results<
 
   return {
     find: cached.get,
-    async make(tenant, tag, call) {
+    /** Makes a result or its error once for all calls at the same time; when its client leaves, another call does. */
+    async make(tenant: string, tag: string, call: ResultRequest) {
       const key = `${tenant} ${tag}`;
       const own = () => makeOwn(tenant, tag, call);
       for (;;) {
@@ -186,15 +156,14 @@ export function createResults<Answer>(cache: Pick<Cache, 'namespace'>): Results<
         const { signal } = waits ? call : new AbortController();
         try {
           const { value, joined } = await inFlight.join(key, signal, own);
-          if (!joined) return { made: value, found: 'miss' };
-          if (value.common) return { made: value, found: 'shared' };
-          return { made: await own(), found: 'miss' };
+          if (joined && value.common) return { made: value, found: 'shared' as const };
+          return { made: joined ? await own() : value, found: 'miss' as const };
         } catch (error) {
           if (!(error instanceof Abandoned) || call.signal.aborted) throw error;
         }
       }
     },
-    count: cached.count,
+    count: (found: ResultStatus) => cached.count(found),
   };
 }
 
@@ -203,19 +172,17 @@ function sizeOfAnswer({ bytes, type, headers = {} }: BodyAnswer): number {
   return bytes.buffer.byteLength + texts.reduce((sum, text) => sum + text.length, type.length);
 }
 
-interface ReuseSources {
-  cache: Cache;
-  inline: Pick<RunOptions, 'helpers'>;
-}
-
+/** A tag covers all of the engine that pictures depend on: versions, and the content of the operator's fonts. */
 export async function openReuse(
-  { cache, inline }: ReuseSources,
-  engine: WorkerReport,
+  { cache, inline }: { cache: Cache; inline: Pick<RunOptions, 'helpers'> },
+  { engine, version = '' }: WorkerReport,
   { fonts, cacheTtlSeconds }: { fonts: readonly string[]; cacheTtlSeconds: number },
 ): Promise<ReuseParts> {
+  const drawn = [];
+  for (const file of await fontFilesOf(fonts)) drawn.push(await digestOf(await readFile(file)));
   return {
     results: createResults(cache),
-    engine: await identifyEngine(engine, { packageVersion, fonts }),
+    engine: [packageVersion, engine, version, ...drawn],
     ttlSeconds: cacheTtlSeconds,
     configOf: (helper) => inline.helpers.partsOf(helper).config,
   };
@@ -258,23 +225,11 @@ export function digestOfFile({ bytes, shared }: FileBytes): Promise<string> {
   return made;
 }
 
-/** All of the engine that pictures depend on: the versions of package and engine, and the content of fonts besides the shipped one. */
-async function identifyEngine(
-  { engine, version }: WorkerReport,
-  { packageVersion, fonts }: { packageVersion: string; fonts: readonly string[] },
-): Promise<readonly string[]> {
-  const drawn = [];
-  for (const file of await fontFilesOf(fonts)) drawn.push(await digestOf(await readFile(file)));
-  return [packageVersion, engine, version ?? '', ...drawn];
-}
-
-function etagOf(tag: string): string {
-  return `"${tag}"`;
-}
+const etagOf = (tag: string): string => `"${tag}"`;
 
 const entityTags = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 
-/** Whether `If-None-Match` names this entity tag, by weak comparison (RFC 9110, 13.1.2): proxies that compress make tags weak. `*` matches none. */
+/** Whether `If-None-Match` names this tag, by weak comparison (RFC 9110, 13.1.2). `*` matches none. */
 export function isNamed(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch === '') return false;
   const strong = etag.replace(/^W\//, '');
@@ -283,10 +238,7 @@ export function isNamed(ifNoneMatch: string, etag: string): boolean {
 }
 
 /** A signed url's answer may be cached while the url is valid, for `ttlSeconds` at most; one for a key not at all. */
-export function cacheControl(
-  { signedUntil }: { signedUntil?: number | undefined },
-  { ttlSeconds, now }: { ttlSeconds: number; now: number },
-): string {
+function cacheControl({ signedUntil }: Caller, ttlSeconds: number, now: number): string {
   if (signedUntil === undefined) return 'private, no-store';
   const left = Math.floor(signedUntil - now / 1000);
   return `public, max-age=${Math.max(0, Math.min(ttlSeconds, left))}`;

@@ -28,14 +28,12 @@ export function route(helper: Helper, answer: (call: HttpCall) => Promise<Answer
   };
 }
 
-/** Every served path, aliases last. */
 function servedPaths(ids: readonly string[], others: readonly { path: string }[]): string[] {
   const [own, aliases] = [ids.map((id) => `/${id}`), ids.flatMap(pathsOf)];
   return [...new Set([...own, ...aliases, ...others.map(({ path }) => path), '/healthz', '/readyz'])];
 }
 
 interface UnroutedOptions {
-  /** Paths beside the helpers'. */
   others: readonly { path: string }[];
   /** Whether everybody may know the helpers; else a path is suggested only to a key that may call it. */
   isPublic: boolean;
@@ -50,10 +48,8 @@ export function unrouted(registry: Registry, { others, isPublic, keys }: Unroute
     if (isPublic) return paths;
     const caller = await callerIfAny(ctx, keys);
     if (!caller) return [];
-    return servedPaths(
-      [...registry.keys()].filter((id) => scopeAllows(caller.scopes, id)),
-      others,
-    );
+    const allowed = [...registry.keys()].filter((id) => scopeAllows(caller.scopes, id));
+    return servedPaths(allowed, others);
   }
 
   return async function unrouted(ctx: RouterContext<CallState>) {

@@ -15,9 +15,9 @@ import {
 import { readThrown } from '../../pool/errors.js';
 import { guard } from '../../pool/plugin.js';
 import type { CallTask } from '../../pool/task.js';
-import { isInspected } from '../../pool/task-limits.js';
 import { restoreObjectPrototype } from '../../pool/thread-settings.js';
 import { asSchema } from '../../schemas/json-schema.js';
+import type { WholeAnswer } from '../download/exchange.js';
 import type { CheckedUrl, Source } from '../download/fetch.js';
 import { GatewayError, readHandlerError } from '../errors.js';
 import type { HelperContext } from '../helper.js';
@@ -33,26 +33,13 @@ interface HandlerCall extends AdmittedCall, SourceFound {
   caller: Caller;
 }
 
-interface PoolOptions {
-  fetch: FetchForCall;
-  /** The helper's own deadline, where it is shorter than any task's. */
-  timeoutMs: number | undefined;
-  does: CallTask['does'];
-  /** What makes the call's cost unlike that of the helper's others. */
-  variant: (input: Record<string, unknown>) => string | undefined;
-}
-
-/** Calls the handler where the plugin wants, or answers a dry run. Functions that this thread has not imported run in a worker. */
+/** Calls the handler where the plugin wants, or answers a dry run. Functions not imported here run in a worker. */
 export function runHelper(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
-  const { id: service, declaration, functions, shipped } = helper;
+  const { id: service, url: plugin, declaration, functions, shipped } = helper;
   const { timeoutMs: own = Number.POSITIVE_INFINITY } = declaration;
   const timeoutMs = Math.min(own, forAll.timeoutMs);
   const here = { ...forAll, timeoutMs, shipped };
-  const inPool = {
-    fetch: forAll.fetch,
-    timeoutMs: own < forAll.timeoutMs ? own : undefined,
-    variant: variantOf(helper),
-  };
+  const variantFor = variantOf(helper);
   const parts = forAll.helpers.partsOf(helper);
   const handlesHere = declaration.runs === 'inline' ? functions : undefined;
   // Where the result of `setup` is.
@@ -64,19 +51,41 @@ export function runHelper(helper: Helper, forAll: RunOptions): LastStage<Handler
       return jsonAnswer({ operation: service.slice(service.lastIndexOf('/') + 1) });
     }
     if (state.dryrun && declaration.dryrun === 'own') {
-      if (!dryRunsHere) return runInPool(helper, call, { ...inPool, does: 'dryrun' });
-      const its = callHere(call);
-      return runHere(its, () => dryRunsHere(input, its.context), here);
+      if (!dryRunsHere) return runInPool(call, 'dryrun');
+      return runHere(call, (context) => dryRunsHere(input, context));
     }
     if (declaration.effects) state.mayHaveActed = true;
-    if (handlesHere) {
-      const its = callHere(call);
-      return runHere(its, () => handlesHere.handler(input, its.context), here);
-    }
-    const pooled = () => runInPool(helper, call, { ...inPool, does: 'handler' });
-    if (!mayBeShort(functions)) return pooled();
-    return (await runShort(functions, call, callHere(call), here)) ?? pooled();
+    if (handlesHere) return runHere(call, (context) => handlesHere.handler(input, context));
+    if (!mayBeShort(functions)) return runInPool(call, 'handler');
+    return (await runShort(functions, call, callHere(call), here)) ?? runInPool(call, 'handler');
   };
+
+  async function runInPool(call: HandlerCall, does: CallTask['does']): Promise<Answer> {
+    const { input, files, state } = call;
+    const variant = variantFor(input);
+    const task: CallTask = {
+      kind: 'call',
+      plugin,
+      does,
+      input,
+      context: { service, request_id: state.requestId },
+      ...(files ? { files } : {}),
+      ...(own < forAll.timeoutMs ? { timeoutMs: own } : {}),
+      ...(variant === undefined ? {} : { variant }),
+    };
+    const outcome = await runTask(call, task, {
+      fetch: (request, signal) => forAll.fetch(call, request, signal),
+    });
+    if (!outcome.ok) throw readHandlerError(outcome, outcome.refusal);
+    return outcome.value;
+  }
+
+  function runHere(call: HandlerCall, work: (context: HelperContext) => unknown): Promise<Answer> {
+    const { scope, context } = callHere(call);
+    return guarded(scope, here, async () =>
+      makeAnswer(await work(context), here.maxJsonBytes, here.maxBodyBytes),
+    );
+  }
 
   function callHere(call: HandlerCall): CallHere {
     const ids = { service, request_id: call.state.requestId };
@@ -85,37 +94,13 @@ export function runHelper(helper: Helper, forAll: RunOptions): LastStage<Handler
   }
 }
 
-async function runInPool(
-  { id: service, url: plugin }: Helper,
-  call: HandlerCall,
-  { fetch, timeoutMs, does, variant: variantFor }: PoolOptions,
-): Promise<Answer> {
-  const { input, files, state } = call;
-  const variant = variantFor(input);
-  const task: CallTask = {
-    kind: 'call',
-    plugin,
-    does,
-    input,
-    context: { service, request_id: state.requestId },
-    ...(files ? { files } : {}),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(variant === undefined ? {} : { variant }),
-  };
-  const outcome = await runTask(call, task, { fetch: (request, signal) => fetch(call, request, signal) });
-  if (!outcome.ok) throw readHandlerError(outcome, outcome.refusal);
-  return outcome.value;
-}
-
-export interface RunOptions extends MainScopeParts {
-  /** Milliseconds that a handler may take. */
+export interface RunOptions {
+  log: LogSink;
+  fetch: FetchForCall;
   timeoutMs: number;
-  /** Bytes of JSON that it may answer with. */
   maxJsonBytes: number;
-  /** Bytes that one answer may have. */
   maxBodyBytes?: number | undefined;
   logger: Pick<Logger, 'error'>;
-  /** What helpers keep on this thread. */
   helpers: MainHelpers;
 }
 
@@ -129,11 +114,6 @@ interface CallHere {
   scope: CallScope;
 }
 
-/** Runs a plugin's code on the main thread and makes its result an answer. Throws a `GatewayError`. */
-function runHere({ scope }: CallHere, work: () => unknown, options: RunHereOptions): Promise<Answer> {
-  return guarded(scope, options, async () => answerOf(await work(), options));
-}
-
 /** The functions of a pool helper whose `inline` says which calls are short. */
 export type ShortFunctions = HelperFunctions & Required<Pick<HelperFunctions, 'inline'>>;
 
@@ -141,7 +121,7 @@ export function mayBeShort(functions: HelperFunctions | undefined): functions is
   return functions?.inline !== undefined;
 }
 
-/** Runs a short call of a pool helper here and counts its task time; undefined for one that is not short. Throws a `GatewayError`. */
+/** Runs a short call of a pool helper here and counts its time; undefined for one that is not short. */
 export function runShort(
   functions: ShortFunctions,
   { state, input }: { state: Pick<CallState, 'taskMs'>; input: Record<string, unknown> },
@@ -149,25 +129,18 @@ export function runShort(
   options: RunHereOptions,
 ): Promise<Answer | undefined> {
   return guarded(scope, options, async () => {
-    if (!isShort(functions, input)) return undefined;
+    const isShort = functions.inline(input);
+    // A promise would be truthy for every call.
+    if (typeof isShort !== 'boolean')
+      throw new Error(`inline must return true or false, but it returned ${nameOf(isShort)}`);
+    if (!isShort) return undefined;
     const began = performance.now();
     try {
-      return answerOf(await functions.handler(input, context), options);
+      return makeAnswer(await functions.handler(input, context), options.maxJsonBytes, options.maxBodyBytes);
     } finally {
       state.taskMs += performance.now() - began;
     }
   });
-}
-
-function answerOf(result: unknown, { maxJsonBytes, maxBodyBytes }: RunHereOptions): Answer {
-  return makeAnswer(result, maxJsonBytes, maxBodyBytes);
-}
-
-/** A promise would be truthy for every call. */
-function isShort({ inline }: ShortFunctions, input: Record<string, unknown>): boolean {
-  const verdict = inline(input);
-  if (typeof verdict === 'boolean') return verdict;
-  throw new Error(`inline must return true or false, but it returned ${nameOf(verdict)}`);
 }
 
 /** An error that escapes a plugin would end the process, and a promise that never settles would hold its call for ever. */
@@ -184,7 +157,6 @@ async function guarded<T>(
       {
         name: service,
         timeoutMs,
-        isPaused: isInspected,
         onTime: () => scope.abort('deadline'),
         onLate: (error) =>
           logger.error({ err: readError(error), service, request_id }, 'helper failed after its answer'),
@@ -201,64 +173,46 @@ async function guarded<T>(
   }
 }
 
-/**
- * The requested picture format, by which the pool estimates costs: one may take thirty times as long as another. Only where the schema
- * lists a few, for the pool keeps a mean of each.
- */
-export function variantOf({
-  declaration: { input },
-}: Helper): (input: Record<string, unknown>) => string | undefined {
-  const { format } = asSchema(asSchema(input.properties));
-  const { choice, enum: listed } = asSchema(format);
+/** The requested picture format, where the schema lists a few: the pool has a mean cost of each. */
+export function variantOf({ declaration }: Helper): (given: Record<string, unknown>) => string | undefined {
+  const { choice, enum: listed } = asSchema(asSchema(declaration.input.properties).format);
   if (choice === undefined && listed === undefined) return () => undefined;
-  return function variantOf(given) {
-    return typeof given.format === 'string' ? given.format : undefined;
-  };
+  return ({ format }) => (typeof format === 'string' ? format : undefined);
 }
 
 /** The preview of an answer for a client that cannot show every picture. */
 export interface PreviewRequest {
-  /** Whether a picture has to be made smaller or converted. */
   needsPreview(answer: BodyAnswer): boolean;
-  /** Bytes of a preview at most. */
   maxBytes: number;
-  /** The preview, once made. */
   preview?: BodyAnswer;
 }
 
-/** Also makes a preview of the answer, on the call's own ticket, where `shown` asks for one. A failed preview fails no call. */
+/** Also makes a preview of the answer, on the call's ticket, where `shown` wants one. A failed one fails no call. */
 export function withPreview<Needs extends AdmittedCall>(
   last: LastStage<Needs>,
 ): LastStage<Needs & { readonly shown?: PreviewRequest | undefined }> {
   return async function withPreview(call) {
     const answer = await last(call);
     const { shown } = call;
-    return shown && answer.kind === 'bytes' && shown.needsPreview(answer)
-      ? makePreview(call, shown, answer)
-      : answer;
+    if (!shown || answer.kind !== 'bytes' || !shown.needsPreview(answer)) return answer;
+    const task = { kind: 'preview', bytes: answer.bytes, maxBytes: shown.maxBytes } as const;
+    const outcome = await runTask(call, task).catch(() => undefined);
+    if (outcome?.ok) shown.preview = outcome.value;
+    return answer;
   };
 }
 
-async function makePreview(call: AdmittedCall, shown: PreviewRequest, answer: BodyAnswer): Promise<Answer> {
-  const task = { kind: 'preview', bytes: answer.bytes, maxBytes: shown.maxBytes } as const;
-  const outcome = await runTask(call, task).catch(() => undefined);
-  if (outcome?.ok) shown.preview = outcome.value;
-  return answer;
-}
-
-interface MainScopeParts {
-  log: LogSink;
-  fetch: FetchForCall;
-}
-
-/** The scope of a handler on the main thread. */
 export class MainScope extends CallScope {
   readonly #call: FetchingCall;
   readonly #fetchForCall: FetchForCall;
-  /** Made with the first fetch. */
   #fetches: AbortController | undefined;
 
-  constructor(call: FetchingCall, ids: CallIds, { log, fetch }: MainScopeParts, { redactor }: HelperParts) {
+  constructor(
+    call: FetchingCall,
+    ids: CallIds,
+    { log, fetch }: Pick<RunOptions, 'log' | 'fetch'>,
+    { redactor }: HelperParts,
+  ) {
     super(ids, log, redactor);
     this.#call = call;
     this.#fetchForCall = fetch;
@@ -335,18 +289,14 @@ function checkFetchUrl(source: Source, url: string): CheckedUrl {
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'invalid_input') throw error;
     const problem = error.details?.[0]?.problem ?? 'is none';
-    throw new GatewayError('source_refused', {
-      message: `The helper was to fetch a url that cannot be: it ${problem}.`,
-    });
+    const message = `The helper was to fetch a url that cannot be: it ${problem}.`;
+    throw new GatewayError('source_refused', { message });
   }
 }
 
-function joinHeaders(
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-): Record<string, string> {
-  const entries = Object.entries(headers).map(([name, value = '']): [string, string] => [
-    name.toLowerCase(),
-    Array.isArray(value) ? value.join(', ') : value,
-  ]);
-  return Object.fromEntries(entries);
+function joinHeaders(headers: WholeAnswer['headers']): Record<string, string> {
+  const joined: Record<string, string> = {};
+  for (const [name, value = ''] of Object.entries(headers))
+    joined[name.toLowerCase()] = [value].flat().join(', ');
+  return joined;
 }

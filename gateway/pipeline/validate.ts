@@ -17,10 +17,7 @@ interface InputFound {
   text: undefined;
 }
 
-/**
- * Makes one input object of query and body and checks it by the helper's schema, with every problem at once: on the main thread where
- * that is quickly done, else in a worker, on the tenant's ticket and at its expense. The main thread is everybody's.
- */
+/** Makes one input of query and body and checks it by the schema; a large one in a worker, on the tenant's ticket. */
 export function validate(helper: Helper): Stage<AdmittedCall & BodyInput & { query: QueryText }, InputFound> {
   const { declaration, parameters } = helper;
   const runsDry = declaration.dryrun === 'run';
@@ -39,16 +36,10 @@ export function validate(helper: Helper): Stage<AdmittedCall & BodyInput & { que
 
 async function validateInPool(
   { id: service, declaration: { input, files } }: Helper,
-  { raw, runsDry }: { raw: RawInput; runsDry: boolean },
+  asked: { raw: RawInput; runsDry: boolean },
   call: AdmittedCall,
 ): Promise<ValidatedInput> {
-  const outcome = await runTask(call, {
-    kind: 'judge',
-    service,
-    declaration: { input, files },
-    raw,
-    runsDry,
-  });
+  const outcome = await runTask(call, { kind: 'validate', service, declaration: { input, files }, ...asked });
   if (!outcome.ok) throw new GatewayError('internal', { cause: outcome });
   return outcome.value;
 }

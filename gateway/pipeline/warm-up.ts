@@ -22,24 +22,9 @@ interface FirstCallsOptions {
 const longestPoolWaitMs = 1_000;
 const waitMs = 20;
 
-/**
- * Loads what the first calls need and the start does not, and starts the remaining threads, once the gateway is ready. Modules that few
- * gateways use (agents' protocol, site sign-in) load with their first use instead. Closing stops the loading.
- */
-export function loadForFirstCalls(options: FirstCallsOptions): { close(): void } {
+/** Loads what the first calls of most gateways need, and starts the remaining threads, once the gateway is ready. */
+export function loadForFirstCalls({ registry, pool, inline, logger }: FirstCallsOptions) {
   let isClosed = false;
-  void loadSteps(options, () => isClosed);
-  return {
-    close() {
-      isClosed = true;
-    },
-  };
-}
-
-async function loadSteps(
-  { registry, pool, inline, logger }: FirstCallsOptions,
-  isClosed: () => boolean,
-): Promise<void> {
   const helpers = [...registry.values()];
   const steps = [
     ...helpers.map((helper) => () => helper.parameters.prepare()),
@@ -48,32 +33,33 @@ async function loadSteps(
     loadColorNames,
     () => pool.warm(),
   ];
-  try {
+
+  async function load(): Promise<void> {
     const latest = Date.now() + longestPoolWaitMs;
     for (const step of steps) {
       // First the start's own output; and a call waits for one step at most.
       await setImmediate();
       while (pool.stats().places > 0 && Date.now() < latest) await setTimeout(waitMs);
-      if (isClosed()) return;
+      if (isClosed) return;
       await step();
     }
-  } catch (error) {
-    if (!isClosed()) logger.error({ err: error }, 'what the first calls need could not be loaded');
   }
+
+  load().catch((error) => {
+    if (!isClosed) logger.error({ err: error }, 'what the first calls need could not be loaded');
+  });
+  return {
+    close() {
+      isClosed = true;
+    },
+  };
 }
 
-const warmUpCaller: Caller = {
-  tenant: {
-    id: 'warm-up',
-    name: 'warm-up',
-    weight: 1,
-    limits: { rate: null, burst: null, monthly_quota: null, in_flight: null },
-  },
-  keyId: 'warm-up',
-  scopes: null,
-};
+const limits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
+const tenant = { id: 'warm-up', name: 'warm-up', weight: 1, limits };
+const caller: Caller = { tenant, keyId: 'warm-up', scopes: null };
 
-/** Runs the examples of helpers with short calls once on the main thread, to compile code and build tables: some 10 ms. Failures are logged. */
+/** Runs the examples of helpers with short calls once, to compile code and build tables: some 10 ms. Logs failures. */
 export async function warmUp(helpers: Iterable<Helper>, options: RunOptions): Promise<void> {
   for (const helper of helpers) {
     const { id: service, file, declaration, functions, parameters, shipped } = helper;
@@ -83,23 +69,16 @@ export async function warmUp(helpers: Iterable<Helper>, options: RunOptions): Pr
       const { input, problems } = parameters.check(example, { dryrun: false });
       // An example of a dry run may lack parameters.
       if (problems.length > 0) continue;
-      const call = {
-        state: { taskMs: 0, bytesIn: 0, signal: new AbortController().signal },
-        input,
-        caller: warmUpCaller,
-      };
+      const state = { taskMs: 0, bytesIn: 0, signal: new AbortController().signal };
+      const call = { state, input, caller };
       const scope = new MainScope(call, { service, request_id: 'warm-up' }, options, parts);
       const its = { scope, context: new HandlerContext(scope, parts) as HelperContext };
       const run = async () => runShort(functions, call, its, { ...options, shipped });
       // Keeps the process running until the timeout of an example that never settles.
       const awake = setInterval(() => {}, options.timeoutMs);
       try {
-        const blocked = { limitMs: options.timeoutMs + 1_000, ends: true };
-        await reportExitDuring(
-          `running an example of the plugin ${file}`,
-          run,
-          shipped ? undefined : blocked,
-        );
+        const blocked = shipped ? undefined : { limitMs: options.timeoutMs + 1_000, ends: true };
+        await reportExitDuring(`running an example of the plugin ${file}`, run, blocked);
       } catch (error) {
         const reason = (error as Error).cause ?? error;
         options.logger.error({ err: readThrown(reason), service, example }, 'example failed');

@@ -16,11 +16,89 @@ interface MeasureSetting {
   readonly auto?: true;
 }
 
+/** Keywords for strings alone. */
+interface StringKeywords {
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  /** A regular expression, in the `u` mode; write `^` and `$` where the whole text is meant. */
+  readonly pattern?: string;
+  /** On a string: any solid colour; becomes `#rrggbb`. With `{ auto: true }` the word `auto` too. */
+  readonly color?: true | { readonly auto: true };
+  /** On a string: `{ png: [], jpg: ['jpeg'] }` accepts a name or one of its aliases, in any case; becomes the name. */
+  readonly choice?: Named<readonly string[]>;
+  /** On a string: every character can be drawn by the fonts here. With `{ lines: true }` it may have line breaks; they become line feeds. */
+  readonly drawable?: true | { readonly lines: true };
+  /** On a string beside `choice`: the image engine here writes this format. */
+  readonly encodable?: true;
+}
+
+/** Keywords for numbers alone. */
+interface NumberKeywords {
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly exclusiveMaximum?: number;
+  readonly multipleOf?: number;
+}
+
+/** Keywords for numbers that may be written as strings. */
+interface AmountKeywords {
+  /** On `['number', 'string']`: 0 to 1, `"50%"`, or 2 to 100 as per cent; becomes a number from 0, or from `minimum`, to 1. */
+  readonly fraction?: true;
+  /**
+   * On `['integer', 'string']`: a length in a picture, in whole pixels from `minimum` to `maximum`; with `percent` also `"5%"`, of
+   * what the description says, and with `auto` also `auto`. Becomes a number of pixels, or one of these texts.
+   */
+  readonly measure?: MeasureSetting;
+}
+
+/** Keywords for lists alone. */
+interface ArrayKeywords {
+  /** One schema for each item, or a list of them, one a place: then with `minItems` and `maxItems` of its length. */
+  readonly items?: Subschema | readonly Subschema[];
+  readonly additionalItems?: Subschema;
+  readonly contains?: Subschema;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly uniqueItems?: boolean;
+}
+
+/** Keywords for objects alone. */
+interface ObjectKeywords {
+  readonly properties?: Named<Subschema>;
+  readonly required?: readonly string[];
+  /** `true` keeps a nested object open, which is closed otherwise where it declares `properties`. */
+  readonly additionalProperties?: Subschema;
+  readonly patternProperties?: Named<Subschema>;
+  readonly propertyNames?: Subschema;
+  readonly minProperties?: number;
+  readonly maxProperties?: number;
+  readonly dependencies?: Named<Subschema | readonly string[]>;
+  /**
+   * At the top of `input`: parameters that are to be sent beside these values of others alone, `{ quality: { format: ['jpg'] } }`. A
+   * default says nothing; values stand in their normal form.
+   */
+  readonly onlyWith?: Named<Named<readonly (string | number | boolean)[]>>;
+  readonly discriminator?: { readonly propertyName: string };
+}
+
+/** The types of the values that a keyword is for, of which the `type` beside it must include one; `never` where it is for any. */
+export type TypeOfKeyword<K> =
+  | (K extends keyof StringKeywords | keyof AmountKeywords ? 'string' : never)
+  | (K extends keyof NumberKeywords | keyof AmountKeywords ? 'number' : never)
+  | (K extends keyof ArrayKeywords ? 'array' : never)
+  | (K extends keyof ObjectKeywords ? 'object' : never);
+
 /**
  * What may be written in a plugin's `input` and `output`: JSON Schema draft-07 as ajv's strict mode accepts it, and the keywords
  * `color`, `choice`, `fraction`, `measure`, `drawable`, `encodable` and `onlyWith`. `format` is not among them: none is known.
  */
-export interface Schema {
+export interface Schema
+  extends StringKeywords,
+    NumberKeywords,
+    AmountKeywords,
+    ArrayKeywords,
+    ObjectKeywords {
   readonly type?: TypeName | readonly TypeName[];
   readonly nullable?: boolean;
   readonly const?: unknown;
@@ -36,62 +114,12 @@ export interface Schema {
   readonly readOnly?: boolean;
   readonly writeOnly?: boolean;
   readonly $comment?: string;
-
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  /** A regular expression, in the `u` mode; write `^` and `$` where the whole text is meant. */
-  readonly pattern?: string;
   readonly contentEncoding?: string;
   readonly contentMediaType?: string;
-  /** On a string: any solid colour; becomes `#rrggbb`. With `{ auto: true }` the word `auto` too. */
-  readonly color?: true | { readonly auto: true };
-  /** On a string: `{ png: [], jpg: ['jpeg'] }` accepts a name or one of its aliases, in any case; becomes the name. */
-  readonly choice?: Named<readonly string[]>;
-  /** On `['number', 'string']`: 0 to 1, `"50%"`, or 2 to 100 as per cent; becomes a number from 0, or from `minimum`, to 1. */
-  readonly fraction?: true;
-  /**
-   * On `['integer', 'string']`: a length in a picture, in whole pixels from `minimum` to `maximum`; with `percent` also `"5%"`, of
-   * what the description says, and with `auto` also `auto`. Becomes a number of pixels, or one of these texts.
-   */
-  readonly measure?: MeasureSetting;
-  /** On a string: every character can be drawn by the fonts here. With `{ lines: true }` it may have line breaks; they become line feeds. */
-  readonly drawable?: true | { readonly lines: true };
-  /** On a string beside `choice`: the image engine here writes this format. */
-  readonly encodable?: true;
-
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly exclusiveMinimum?: number;
-  readonly exclusiveMaximum?: number;
-  readonly multipleOf?: number;
-
-  /** One schema for each item, or a list of them, one a place: then with `minItems` and `maxItems` of its length. */
-  readonly items?: Subschema | readonly Subschema[];
-  readonly additionalItems?: Subschema;
-  readonly contains?: Subschema;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly uniqueItems?: boolean;
-
-  readonly properties?: Named<Subschema>;
-  readonly required?: readonly string[];
-  /** `true` keeps a nested object open, which is closed otherwise where it declares `properties`. */
-  readonly additionalProperties?: Subschema;
-  readonly patternProperties?: Named<Subschema>;
-  readonly propertyNames?: Subschema;
-  readonly minProperties?: number;
-  readonly maxProperties?: number;
-  readonly dependencies?: Named<Subschema | readonly string[]>;
-  /**
-   * At the top of `input`: parameters that are to be sent beside these values of others alone, `{ quality: { format: ['jpg'] } }`. A
-   * default says nothing; values stand in their normal form.
-   */
-  readonly onlyWith?: Named<Named<readonly (string | number | boolean)[]>>;
 
   readonly allOf?: readonly Subschema[];
   readonly anyOf?: readonly Subschema[];
   readonly oneOf?: readonly Subschema[];
-  readonly discriminator?: { readonly propertyName: string };
   readonly not?: Subschema;
   readonly if?: Subschema;
   readonly then?: Subschema;
@@ -103,40 +131,6 @@ export interface Schema {
   readonly $ref?: string;
   readonly $id?: string;
   readonly $schema?: string;
-}
-
-/** Keywords for values of some types alone, which the `type` beside them must include. `number` means `integer` too. */
-export interface KeywordTypes {
-  minLength: 'string';
-  maxLength: 'string';
-  pattern: 'string';
-  color: 'string';
-  choice: 'string';
-  drawable: 'string';
-  encodable: 'string';
-  fraction: 'number' | 'string';
-  measure: 'number' | 'string';
-  minimum: 'number';
-  maximum: 'number';
-  exclusiveMinimum: 'number';
-  exclusiveMaximum: 'number';
-  multipleOf: 'number';
-  items: 'array';
-  additionalItems: 'array';
-  contains: 'array';
-  minItems: 'array';
-  maxItems: 'array';
-  uniqueItems: 'array';
-  properties: 'object';
-  required: 'object';
-  additionalProperties: 'object';
-  patternProperties: 'object';
-  propertyNames: 'object';
-  minProperties: 'object';
-  maxProperties: 'object';
-  dependencies: 'object';
-  discriminator: 'object';
-  onlyWith: 'object';
 }
 
 /** The schema of an object, such as the data of an answer. */
@@ -175,17 +169,11 @@ interface Unknown<Keyword> {
   'has unknown keywords': Keyword;
 }
 
+/** Keywords whose value holds schemas by name; in a list, alone, or either way. */
 type ByName = 'properties' | 'patternProperties' | 'definitions' | '$defs' | 'dependencies';
-type InList = 'allOf' | 'anyOf' | 'oneOf';
-type Single =
-  | 'additionalItems'
-  | 'additionalProperties'
-  | 'contains'
-  | 'propertyNames'
-  | 'not'
-  | 'if'
-  | 'then'
-  | 'else';
+type Nested =
+  | ('allOf' | 'anyOf' | 'oneOf' | 'items' | 'additionalItems' | 'additionalProperties' | 'contains')
+  | ('propertyNames' | 'not' | 'if' | 'then' | 'else');
 
 /** Whether nothing more is known of `S` than that it is a schema, which holds schemas without end. */
 type IsAny<S> = InputSchema extends S ? true : false;
@@ -196,25 +184,14 @@ type Misspelt<S> =
     ? never
     : S extends boolean | readonly unknown[]
       ? never
-      : {
-          [K in keyof S]-?: K extends keyof Schema
-            ? K extends ByName
-              ? MisspeltBelow<S[K]>
-              : K extends InList
-                ? MisspeltInList<S[K]>
-                : K extends 'items'
-                  ? S[K] extends readonly unknown[]
-                    ? MisspeltInList<S[K]>
-                    : Misspelt<S[K]>
-                  : K extends Single
-                    ? Misspelt<S[K]>
-                    : never
-            : K;
-        }[keyof S];
-type MisspeltBelow<Group> = { [Name in keyof Group]: Misspelt<Group[Name]> }[keyof Group];
-type MisspeltInList<List> = List extends readonly (infer Each)[] ? Misspelt<Each> : never;
+      : { [K in keyof S]-?: K extends keyof Schema ? MisspeltIn<K, S[K]> : K }[keyof S];
+type MisspeltIn<K, Value> = K extends ByName
+  ? { [Name in keyof Value]: Misspelt<Value[Name]> }[keyof Value]
+  : K extends Nested
+    ? Misspelt<Value extends readonly (infer Each)[] ? Each : Value>
+    : never;
 
-/** The schema with each `default` in it replaced by what it may be, and each keyword of another type by a word on that. */
+/** The schema with each `default` in it replaced by what it may be, and each keyword of another type by a message about that. */
 type Fitting<S, Root> =
   IsAny<S> extends true
     ? S
@@ -222,28 +199,27 @@ type Fitting<S, Root> =
       ? S
       : {
           [K in keyof S]: IsOfAnother<K, S> extends true
-            ? `is for the type ${KeywordTypes[K & keyof KeywordTypes]}`
+            ? `is for the type ${TypeOfKeyword<K>}`
             : K extends 'default'
               ? Shape<S, Root, 'sent'>
-              : K extends ByName | InList
-                ? FittingEach<S[K], Root>
-                : K extends 'items'
-                  ? S[K] extends readonly unknown[]
-                    ? FittingEach<S[K], Root>
-                    : Fitting<S[K], Root>
-                  : K extends Single
-                    ? Fitting<S[K], Root>
-                    : S[K];
+              : FittingIn<K, S[K], Root>;
         };
-type IsOfAnother<K, S> = K extends keyof KeywordTypes
-  ? S extends { type: infer Type }
-    ? [Extract<Widest<Type extends readonly (infer Each)[] ? Each : Type>, KeywordTypes[K]>] extends [never]
+type FittingIn<K, Value, Root> = K extends ByName
+  ? FittingEach<Value, Root>
+  : K extends Nested
+    ? Value extends readonly unknown[]
+      ? FittingEach<Value, Root>
+      : Fitting<Value, Root>
+    : Value;
+type FittingEach<Group, Root> = { [Name in keyof Group]: Fitting<Group[Name], Root> };
+type IsOfAnother<K, S> = [TypeOfKeyword<K>] extends [never]
+  ? false
+  : S extends { type: infer Type }
+    ? [Extract<Widest<Type extends readonly (infer Each)[] ? Each : Type>, TypeOfKeyword<K>>] extends [never]
       ? true
       : false
-    : false
-  : false;
+    : false;
 type Widest<Type> = Type extends 'integer' ? 'number' : Type;
-type FittingEach<Group, Root> = { [Name in keyof Group]: Fitting<Group[Name], Root> };
 
 /** Names in `required` and `onlyWith` must be properties, unless an alternative declares them or the names are unknown. */
 type Complete<S> = RequiredProperties<S> & ConditionedProperties<S>;

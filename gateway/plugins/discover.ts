@@ -1,8 +1,9 @@
 import type { Stats } from 'node:fs';
 import { readdir, readFile, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, sep } from 'node:path';
+import { didYouMean } from '../../schemas/nearest.js';
 import { quote } from '../../schemas/quote.js';
-import { builtinPlugins } from './paths.js';
+import { builtinPlugins, pathsOf } from './paths.js';
 
 /** A plugin's module as found on disk. */
 export interface FoundPlugin {
@@ -17,9 +18,9 @@ export interface PluginProblem {
   reason: string;
 }
 
-/** The plugins of a folder, and what is wrong with other files. */
-interface DiscoveredPlugins {
-  plugins: FoundPlugin[];
+/** Plugins, and what is wrong with other files. */
+interface FoundPlugins<Plugin> {
+  plugins: Plugin[];
   /** What stops a start. */
   problems: PluginProblem[];
   /** What is left out without stopping a start. */
@@ -32,9 +33,10 @@ interface DiscoveredPlugins {
  * refused. Links count as their targets; those that lead nowhere or back to a folder around them are skipped. Faults are returned,
  * not thrown, so that all are reported at once.
  */
-export async function discoverPlugins(folder: string): Promise<DiscoveredPlugins> {
-  const found: DiscoveredPlugins = { plugins: [], problems: [], skipped: [] };
-  const { plugins, problems, skipped } = found;
+export async function discoverPlugins(folder: string): Promise<FoundPlugins<FoundPlugin>> {
+  const plugins: FoundPlugin[] = [];
+  const problems: PluginProblem[] = [];
+  const skipped: PluginProblem[] = [];
 
   async function walk(path: string, route: string[], around: readonly string[]): Promise<void> {
     const inside = [...around, await realpath(path)];
@@ -68,14 +70,11 @@ export async function discoverPlugins(folder: string): Promise<DiscoveredPlugins
   }
 
   function add(file: string, route: string[], refused: string | undefined): void {
-    const bad = partProblem(route);
-    if (refused !== undefined) problems.push({ file, reason: refused });
-    else if (route.length === 0) {
-      const reason =
-        'has no route, and hides all that lies beside it: put it into a folder, whose path becomes the route';
-      problems.push({ file, reason });
-    } else if (bad !== undefined) problems.push({ file, reason: bad });
-    else plugins.push({ id: route.join('/'), file });
+    const unrouted =
+      'has no route, and hides all that lies beside it: put it into a folder, whose path becomes the route';
+    const reason = refused ?? (route.length === 0 ? unrouted : partProblem(route));
+    if (reason === undefined) plugins.push({ id: route.join('/'), file });
+    else problems.push({ file, reason });
   }
 
   try {
@@ -83,7 +82,7 @@ export async function discoverPlugins(folder: string): Promise<DiscoveredPlugins
   } catch (error) {
     problems.push({ file: folder, reason: `cannot be read as a folder of plugins (${reasonOf(error)})` });
   }
-  return found;
+  return { plugins, problems, skipped };
 }
 
 /** Reading a pipe or a socket would block the start. */
@@ -131,12 +130,20 @@ async function hiddenBy({ id, file }: FoundPlugin): Promise<PluginProblem[]> {
   return hidden;
 }
 
+const reasons = new Map([
+  ['ENOENT', 'it does not exist'],
+  ['ENOTDIR', 'it is a file'],
+  ['ELOOP', 'it leads to itself'],
+]);
+
 function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  if (code === 'ENOENT') return 'it does not exist';
-  if (code === 'ENOTDIR') return 'it is a file';
-  if (code === 'ELOOP') return 'it leads to itself';
-  return code ?? message;
+  return reasons.get(code ?? '') ?? code ?? message;
+}
+
+/** The problem of a url whose path is no helper's, to follow the field's name. */
+export function noHelperAt(path: string, ids: readonly string[]): string {
+  return `has the path ${quote(path)}, which is no helper's${didYouMean(path, ids.flatMap(pathsOf))}`;
 }
 
 /** A plugin that has a route of its own. */
@@ -145,14 +152,9 @@ export interface RoutedPlugin extends FoundPlugin {
   shipped: boolean;
 }
 
-/** Plugins with a route, and what is wrong with other files. */
-interface FoundPlugins extends DiscoveredPlugins {
-  plugins: RoutedPlugin[];
-}
-
-/** Finds the plugins below folders, in their order; several may want one route. */
-export async function findPlugins(folders: readonly string[]): Promise<FoundPlugins> {
-  const plugins: RoutedPlugin[] = [];
+/** Finds the plugins below folders. Each route is the first one's that has it. */
+export async function findPlugins(folders: readonly string[]): Promise<FoundPlugins<RoutedPlugin>> {
+  const plugins = new Map<string, RoutedPlugin>();
   const problems: PluginProblem[] = [];
   const skipped: PluginProblem[] = [];
   for (const folder of folders) {
@@ -161,29 +163,14 @@ export async function findPlugins(folders: readonly string[]): Promise<FoundPlug
     skipped.push(...found.skipped);
     // The package's own plugins hide nothing.
     if (folder !== builtinPlugins) skipped.push(...(await Promise.all(found.plugins.map(hiddenBy))).flat());
-    for (const plugin of found.plugins) {
-      const reason = reservedProblem(plugin.id);
-      if (reason !== undefined) problems.push({ file: plugin.file, reason });
-      else plugins.push({ ...plugin, shipped: folder === builtinPlugins });
+    for (const { id, file } of found.plugins) {
+      const owner = plugins.get(id);
+      const reason = reservedProblem(id) ?? (owner && `the route /${id} is taken by ${owner.file}`);
+      if (reason !== undefined) problems.push({ file, reason });
+      else plugins.set(id, { id, file, shipped: folder === builtinPlugins });
     }
   }
-  return { plugins, problems, skipped };
-}
-
-/** The same, with each route given to the first plugin that has it. */
-export async function findRoutes(folders: readonly string[]): Promise<FoundPlugins> {
-  const { plugins, problems, skipped } = await findPlugins(folders);
-  const routes = new Map<string, RoutedPlugin>();
-  for (const plugin of plugins) {
-    const owner = routes.get(plugin.id);
-    if (owner) problems.push(routeTaken(plugin, owner));
-    else routes.set(plugin.id, plugin);
-  }
-  return { plugins: [...routes.values()], problems, skipped };
-}
-
-export function routeTaken({ id, file }: FoundPlugin, owner: { file: string }): PluginProblem {
-  return { file, reason: `the route /${id} is taken by ${owner.file}` };
+  return { plugins: [...plugins.values()], problems, skipped };
 }
 
 /** A module in a plugin folder. */
@@ -197,11 +184,10 @@ interface ModuleFile {
 
 const loadableEnding = /\.(?:[cm]?js|m?ts)$/;
 const moduleEnding = /\.(?:[cm]?[jt]s|[jt]sx)$/i;
-const leftAlone = /^[._]|^node_modules$|\.test\.[^.]+$|\.d\.[cm]?ts$/;
 
 /** Whether a file or folder of this name is ignored: `_shared`, `.git`, `x.test.js`, `x.d.ts`, node_modules. */
 function isIgnored(name: string): boolean {
-  return leftAlone.test(name);
+  return /^[._]|^node_modules$|\.test\.[^.]+$|\.d\.[cm]?ts$/.test(name);
 }
 
 /**
@@ -210,7 +196,9 @@ function isIgnored(name: string): boolean {
  * Several others of one name are all refused.
  */
 function modulesAmong(files: readonly string[]): ModuleFile[] {
-  const found = files.filter((file) => moduleEnding.test(file)).map((file) => ({ file, stem: stemOf(file) }));
+  const found = files
+    .filter((file) => moduleEnding.test(file))
+    .map((file) => ({ file, stem: file.replace(moduleEnding, '') }));
   return found.flatMap((module) => {
     const others = found.filter(({ file, stem }) => stem === module.stem && file !== module.file);
     const rivals = others.map(({ file }) => file).filter((file) => loadableEnding.test(file));
@@ -228,10 +216,6 @@ function isSource(file: string, files: readonly string[]): boolean {
   return file.endsWith('ts') && files.includes(file.replace(/ts$/, 'js'));
 }
 
-function stemOf(file: string): string {
-  return file.replace(moduleEnding, '');
-}
-
 const otherwise = 'or begin its name with "_" if it is no plugin';
 
 function ambiguous({ file, stem }: ModuleFile, others: readonly string[]): string {
@@ -241,13 +225,10 @@ function ambiguous({ file, stem }: ModuleFile, others: readonly string[]): strin
 
 function unloadable({ file, stem }: ModuleFile): string {
   const ending = file.slice(stem.length).toLowerCase();
-  return `is not loaded with this ending: ${remedyFor(ending, stem)} (${otherwise})`;
-}
-
-function remedyFor(ending: string, stem: string): string {
-  if (loadableEnding.test(ending)) return `rename it to ${stem}${ending}`;
-  if (ending === '.cts') return `write an ES module, ${stem}.mts`;
-  return `compile it to ${stem}.js first`;
+  let remedy = `compile it to ${stem}.js first`;
+  if (loadableEnding.test(ending)) remedy = `rename it to ${stem}${ending}`;
+  else if (ending === '.cts') remedy = `write an ES module, ${stem}.mts`;
+  return `is not loaded with this ending: ${remedy} (${otherwise})`;
 }
 
 /** First parts of the gateway's own paths, now or later. */
@@ -257,8 +238,7 @@ const segment = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 /** What is wrong with the parts of a route; undefined where it may be one. */
 export function partProblem(route: readonly string[]): string | undefined {
   const bad = route.find((part) => !segment.test(part));
-  if (bad === undefined) return undefined;
-  return `${quote(bad)} cannot be part of a route: use lower-case letters, digits and hyphens`;
+  return bad && `${quote(bad)} cannot be part of a route: use lower-case letters, digits and hyphens`;
 }
 
 /** Why a helper may not have this id; undefined where nothing is reserved. */

@@ -1,21 +1,12 @@
 import type { Logger } from 'pino';
 import type { LogLine } from '../../pool/context/messages.js';
 
-type LevelName = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal';
-
-/** Names of pino's levels by their numbers. */
-const levels: Record<number, LevelName> = {
-  10: 'trace',
-  20: 'debug',
-  30: 'info',
-  40: 'warn',
-  50: 'error',
-  60: 'fatal',
-};
+/** Names of pino's levels, whose numbers are 10 to 60. */
+const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
 /** The name of a line's level; `info` for any that pino does not have. */
-export function levelName(level: unknown): LevelName {
-  return levels[Number(level)] ?? 'info';
+export function levelName(level: unknown): (typeof levels)[number] {
+  return levels[Number(level) / 10 - 1] ?? 'info';
 }
 
 /**

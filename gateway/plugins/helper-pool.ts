@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
-import type { StopReason } from '../../pool/fair-queue.js';
 import type { ImageLimits } from '../../pool/image/engine.js';
-import { createPool, type Pool } from '../../pool/pool.js';
+import { createPool, type Pool, type PoolOptions } from '../../pool/pool.js';
 import type { ThreadHooks, WorkerSettings } from '../../pool/task.js';
 import type { Config } from '../config.js';
 import { createHelperLog } from './helper-log.js';
@@ -9,18 +8,13 @@ import type { SlowSetupNotice } from './main-helpers.js';
 import { helperUrl } from './paths.js';
 import { type Environment, moduleOf, poolPlugins, type Registry } from './registry.js';
 
-interface HelperPoolOptions {
+interface HelperPoolOptions
+  extends Required<Pick<WorkerSettings, 'maxJsonBytes' | 'maxBodyBytes'> & Pick<PoolOptions, 'stopOf'>> {
   config: Config;
   /** Folders of plugins, and the helpers that are being loaded from them. */
   folders: string[];
   loading: Promise<Registry>;
   imageLimits: ImageLimits;
-  /** Bytes of JSON that a handler may answer with. */
-  maxJsonBytes: number;
-  /** Bytes that one answer may have. */
-  maxBodyBytes: number;
-  /** Why no task of this tenant may start. */
-  stopOf: (tenant: string) => StopReason | undefined;
   logger: Logger;
   /** Where plugins' configuration is set. */
   env: Environment;
@@ -68,13 +62,11 @@ function pluginsOf(
 ): Pick<WorkerSettings, 'plugins' | 'hooks'> {
   if (!onDemand) return { plugins: loading.then((registry) => poolPlugins(registry, env)), hooks };
   let known: Registry = new Map();
-  loading.then(
-    (registry) => {
-      known = registry;
-    },
-    // Reported to those who wait for the helpers.
-    () => undefined,
-  );
+  const note = (registry: Registry) => {
+    known = registry;
+  };
+  // A failure is reported to those who wait for the helpers.
+  loading.then(note, () => undefined);
   const find = (url: string) => {
     const helper = [...known.values()].find((each) => each.url === url);
     return helper && moduleOf(helper, env);

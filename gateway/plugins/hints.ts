@@ -8,58 +8,44 @@ import { writtenForm } from '../../schemas/declared-helper.js';
 
 const ownModules = ['helper-gateway/helper', 'helper-gateway/testing'];
 
+/** Errors of the loader by their messages, and how to fix the plugin. */
+const hints: [message: RegExp, hint: (name: string) => string][] = [
+  [
+    // Before Node 22.15 no hook can redirect what CommonJS requires.
+    /^Cannot find module 'helper-gateway\//,
+    () =>
+      'require cannot find the gateway here: export a plain object (module.exports = { summary, input, handler }), or write an ES module',
+  ],
+  [
+    /^Cannot find package 'helper-gateway' imported from/,
+    () => `of the gateway there are ${ownModules.map((each) => `"${each}"`).join(' and ')}`,
+  ],
+  [
+    /^Cannot find package '([^']+)' imported from/,
+    (name) => `install it in the folder of plugins: npm install ${name}`,
+  ],
+  [/^(?:module|exports) is not defined/, () => `write "${writtenForm}", or rename the file to .cjs`],
+  [/^__(dirname|filename) is not defined/, (name) => `write "import.meta.${name}"`],
+  [/needs an import attribute of "?type/, () => `write "import … from '….json' with { type: 'json' }"`],
+  [
+    /^(defineHelper|invalidInput|fail|pictureOutput|pictureOutputRules) is not defined$/,
+    (name) => `write "import { ${name} } from '${ownModules[0]}'"`,
+  ],
+  [/ did not settle within /, () => 'something that it awaits at its top never comes'],
+];
+
 /** How to fix a plugin that failed to load with this error, to follow its message; empty where that is unknown. */
-export function loadHint(error: Error): string {
-  for (const hint of [typeHint, packageHint, commonJsHint, jsonHint, nameHint, awaitHint]) {
-    const text = hint(error);
-    if (text !== undefined) return `; ${text}`;
+export function loadHint({ message, stack = '' }: Error): string {
+  const [, type] = /does not provide an export named '([^']+)'/.exec(message) ?? [];
+  // An exported type vanishes when types are blanked out, an import of it as a value does not.
+  if (type !== undefined && isTypeScript(stack.split('\n')[0]?.replace(/:\d+$/, '') ?? '')) {
+    return `; if ${type} is a type, write "import type"`;
+  }
+  for (const [pattern, hint] of hints) {
+    const found = pattern.exec(message);
+    if (found) return `; ${hint(found[1] ?? '')}`;
   }
   return '';
-}
-
-/** An exported type vanishes when types are blanked out, an import of it as a value does not. */
-function typeHint({ message, stack = '' }: Error): string | undefined {
-  const [, name] = /does not provide an export named '([^']+)'/.exec(message) ?? [];
-  return name !== undefined && isTypeScript(stack.split('\n')[0]?.replace(/:\d+$/, '') ?? '')
-    ? `if ${name} is a type, write "import type"`
-    : undefined;
-}
-
-function packageHint({ message }: Error): string | undefined {
-  // Before Node 22.15 no hook can redirect what CommonJS requires.
-  if (/^Cannot find module 'helper-gateway\//.test(message)) {
-    return 'require cannot find the gateway here: export a plain object (module.exports = { summary, input, handler }), or write an ES module';
-  }
-  const [, name] = /^Cannot find package '([^']+)' imported from/.exec(message) ?? [];
-  if (name === undefined) return undefined;
-  return name === 'helper-gateway'
-    ? `of the gateway there are ${ownModules.map((each) => `"${each}"`).join(' and ')}`
-    : `install it in the folder of plugins: npm install ${name}`;
-}
-
-function commonJsHint({ message }: Error): string | undefined {
-  const [, name] = /^(module|exports|require|__dirname|__filename) is not defined/.exec(message) ?? [];
-  if (name === 'module' || name === 'exports') return `write "${writtenForm}", or rename the file to .cjs`;
-  return name?.startsWith('__') ? `write "import.meta.${name.slice(2)}"` : undefined;
-}
-
-function jsonHint({ message }: Error): string | undefined {
-  return /needs an import attribute of "?type/.test(message)
-    ? `write "import … from '….json' with { type: 'json' }"`
-    : undefined;
-}
-
-/** A name of the gateway's that was not imported. */
-function nameHint({ message }: Error): string | undefined {
-  const [, name] =
-    /^(defineHelper|invalidInput|fail|pictureOutput|pictureOutputRules) is not defined$/.exec(message) ?? [];
-  return name && `write "import { ${name} } from '${ownModules[0]}'"`;
-}
-
-function awaitHint({ message }: Error): string | undefined {
-  return / did not settle within /.test(message)
-    ? 'something that it awaits at its top never comes'
-    : undefined;
 }
 
 /** Which time limit ended a call, for the helper's author, to follow the public message; empty where the time is unknown. */

@@ -2,9 +2,9 @@ import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isMainThread } from 'node:worker_threads';
-import { readThrown, type Thrown } from '../../pool/errors.js';
+import { describeReason, readThrown } from '../../pool/errors.js';
 import { importPlugin, importTimeoutMs } from '../../pool/plugin.js';
-import { type BlockedOptions, type WatchedSteps, watchBlocked, watchSteps } from '../../pool/task-limits.js';
+import { type BlockedOptions, watchSteps } from '../../pool/task-limits.js';
 import { writtenForm } from '../../schemas/declared-helper.js';
 import { describeValue, visible } from '../../schemas/quote.js';
 import type { FoundPlugin } from './discover.js';
@@ -13,11 +13,8 @@ import { loadHint, placeOfSyntaxError } from './hints.js';
 /** Milliseconds between the limit of an import that waits and the end of a process that is blocked in one. */
 const blockedGraceMs = 2_000;
 
-/** A plugin's module that could not be imported. `message` says why, for the operator. */
-class PluginImportError extends Error {}
-
 /**
- * Imports a plugin's declaration. A module that ends the process while it loads, or never finishes loading, is named on stderr.
+ * Imports a plugin's declaration; throws an `Error` for the operator. A module that ends the process while it loads, or never finishes loading, is named on stderr.
  * `onLate` gets errors that escape it later.
  */
 export async function importDeclaration(
@@ -25,26 +22,21 @@ export async function importDeclaration(
   options: { timeoutMs?: number; onLate?: ((error: unknown) => void) | undefined; isWatched?: boolean } = {},
 ): Promise<{ url: string; declaration: unknown }> {
   const url = pathToFileURL(file).href;
-  try {
-    const { timeoutMs = importTimeoutMs, onLate, isWatched = shipped === true } = options;
-    const load = () => importPlugin({ service: id, url, shipped }, { timeoutMs, ...(onLate && { onLate }) });
-    // An import that waits times out before; only this ends one that computes without end.
-    const blocked = isWatched ? undefined : { limitMs: timeoutMs + blockedGraceMs, ends: true };
-    const declaration: unknown = await reportExitDuring(importing(file), load, blocked);
-    if (declaration === undefined) {
-      throw new PluginImportError(
-        `has no default export: write "${writtenForm}" (or begin its name with "_" if it is no plugin)`,
-      );
-    }
-    return { url, declaration };
-  } catch (error) {
-    if (error instanceof PluginImportError) throw error;
-    throw new PluginImportError(`cannot be loaded: ${describe(error, file)}`, { cause: error });
-  }
+  const { timeoutMs = importTimeoutMs, onLate, isWatched = shipped === true } = options;
+  const load = () => importPlugin({ service: id, url, shipped }, { timeoutMs, ...(onLate && { onLate }) });
+  // An import that waits times out before; only this ends one that computes without end.
+  const blocked = isWatched ? undefined : { limitMs: timeoutMs + blockedGraceMs, ends: true };
+  const declaration = await reportExitDuring(importing(file), load, blocked).catch((error) => {
+    throw new Error(`cannot be loaded: ${describe(error, file)}`, { cause: error });
+  });
+  if (declaration !== undefined) return { url, declaration };
+  throw new Error(
+    `has no default export: write "${writtenForm}" (or begin its name with "_" if it is no plugin)`,
+  );
 }
 
 /** Starts one watch for plugins that are imported one after another with `isWatched`. */
-export function watchImports(files: readonly string[]): WatchedSteps {
+export function watchImports(files: readonly string[]): ReturnType<typeof watchSteps> {
   const steps = isMainThread ? files.map((file) => visible(importing(file))) : [];
   return watchSteps(steps, { limitMs: importTimeoutMs + blockedGraceMs, ends: true });
 }
@@ -56,7 +48,7 @@ function importing(file: string): string {
 /** The error's message, with its place in the file where that is known. */
 function describe(error: unknown, file: string): string {
   if (!(error instanceof Error))
-    return `it threw ${describeValue(error)}, and no Error, so nothing tells where`;
+    return `it threw ${describeValue(error)}, and no Error, so its place is unknown`;
   // Stacks have the targets of links.
   const folder = pathToFileURL(dirname(realpathSync(file))).href;
   // Only the plugin's own frames help its author.
@@ -66,15 +58,8 @@ function describe(error: unknown, file: string): string {
     frame?.trim().replace(/^at /, '') ??
     (error instanceof SyntaxError ? placeOfSyntaxError(error, file) : '');
   const own = `${error.name}: ${error.message}${loadHint(error)}${place ? ` (${place})` : ''}`;
-  return [own, ...causesOf(readThrown(error))].join('\n');
-}
-
-/** A line for each cause, and for their causes. */
-function causesOf({ causes = [] }: Thrown): string[] {
-  return causes.flatMap((cause) => [
-    `caused by ${cause.name ?? 'a value'}: ${cause.message}`,
-    ...causesOf(cause),
-  ]);
+  const { causes = [] } = readThrown(error);
+  return [own, ...causes.map((cause) => `caused by ${describeReason(cause)}`)].join('\n');
 }
 
 /**
@@ -88,16 +73,16 @@ export async function reportExitDuring<T>(
   blocked?: BlockedOptions,
 ): Promise<T> {
   if (!isMainThread) return work();
-  const unwatch = blocked && watchBlocked(visible(doing), blocked);
-  const name = () => {
+  const watch = blocked && watchSteps([visible(doing)], blocked);
+  const report = () => {
     console.error(visible(`helper-gateway: the process ended while ${doing}`));
     process.exitCode = 1;
   };
-  process.once('exit', name);
+  process.once('exit', report);
   try {
     return await work();
   } finally {
-    unwatch?.();
-    process.off('exit', name);
+    watch?.end();
+    process.off('exit', report);
   }
 }

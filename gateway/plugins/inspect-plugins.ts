@@ -6,8 +6,16 @@ import { asSchema } from '../../schemas/json-schema.js';
 import { compileOutput, inputFaults } from '../../schemas/parameters/compile-schema.js';
 import { compileParameters } from '../../schemas/parameters/parameters.js';
 import type { RoutedPlugin } from './discover.js';
-import { fromPortable, type PortableDeclaration } from './portable-declaration.js';
 import type { Helper } from './registry.js';
+
+/**
+ * A plugin's default export as it is sent between threads: the names of its functions, and the rest as data. Functions inside the data
+ * are refused.
+ */
+export interface PortableDeclaration {
+  data: unknown;
+  functions: string[];
+}
 
 /** What a plugin exports, or why it cannot be loaded. */
 export type Inspection =
@@ -52,6 +60,14 @@ export function declareInspected(found: RoutedPlugin, inspection: Inspection, aj
   return declareHelper({ ...found, url: inspection.url }, fromPortable(inspection.exported), ajv);
 }
 
+/** The export with its functions replaced by ones that throw. */
+function fromPortable({ data, functions }: PortableDeclaration): unknown {
+  const notHere = () => {
+    throw new Error('this function is in another thread');
+  };
+  return { ...(data as object), ...Object.fromEntries(functions.map((name) => [name, notHere])) };
+}
+
 /** Starts a thread; its start does not count as import time. */
 async function openInspector(workerData: InspectorData): Promise<Worker> {
   const worker = new Worker(new URL('./inspect-worker.js', import.meta.url), {
@@ -84,22 +100,18 @@ function inspectIn(worker: Worker, plugin: RoutedPlugin, limitMs: number): Promi
     const onError = (error: Error) => {
       why ??= error.message;
     };
-    const onExit = (code: number) =>
-      settle({
-        ok: false,
-        reason: `cannot be loaded: ${why ?? `it ended its thread, exit code ${code}; a plugin must not call process.exit`}`,
-      });
+    const onExit = (code: number) => {
+      why ??= `it ended its thread, exit code ${code}; a plugin must not call process.exit`;
+      settle({ ok: false, reason: `cannot be loaded: ${why}` });
+    };
     worker.on('error', onError).on('message', settle).on('exit', onExit);
     worker.postMessage(plugin);
   });
 }
 
-/** Where a declaration was found. */
-type DeclaredAt = Pick<Helper, 'id' | 'file' | 'url'> & { shipped: boolean };
-
 /** Makes a helper of a plugin's declaration, without its functions. Throws an `Error` with every reason why it is none. */
-export function declareHelper(at: DeclaredAt, exported: unknown, ajv: Ajv): Helper {
-  const { id, file, url, shipped } = at;
+export function declareHelper(found: RoutedPlugin & { url: string }, exported: unknown, ajv: Ajv): Helper {
+  const { id, file, url, shipped } = found;
   // Tests check the package's own.
   const declaration = shipped ? describeDeclaration(exported) : readDeclaration(exported, ajv);
   if (declaration.output && !shipped) compileOutput(ajv, declaration.output);
@@ -110,17 +122,8 @@ export function declareHelper(at: DeclaredAt, exported: unknown, ajv: Ajv): Help
 function readDeclaration(exported: unknown, ajv: Ajv): DeclaredHelper {
   const reasons = checkDeclaration(exported);
   if (reasons.length === 0) return describeDeclaration(exported);
-  throw new Error([...reasons, ...moreFaults(ajv, exported, reasons)].join('\n'));
-}
-
-/** Faults of the schema in places that `reasons` do not name. */
-function moreFaults(ajv: Ajv, declaration: unknown, reasons: readonly string[]): string[] {
-  const places = new Set(reasons.map(placeOfFault));
-  return inputFaults(ajv, asSchema(asSchema(declaration).input)).filter(
-    (fault) => !places.has(placeOfFault(fault)),
-  );
-}
-
-function placeOfFault(fault: string): string {
-  return fault.split(' ', 1)[0] ?? '';
+  const fieldOf = (fault: string) => fault.split(' ', 1)[0];
+  const named = new Set(reasons.map(fieldOf));
+  const faults = inputFaults(ajv, asSchema(asSchema(exported).input));
+  throw new Error([...reasons, ...faults.filter((fault) => !named.has(fieldOf(fault)))].join('\n'));
 }

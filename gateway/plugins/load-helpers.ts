@@ -9,11 +9,13 @@ import { readThrown } from '../../pool/errors.js';
 import type { EngineName } from '../../pool/image/engine.js';
 import { encodableBy } from '../../pool/image/options.js';
 import { createFontSet } from '../../pool/image/text/fonts.js';
-import { useSources } from '../../pool/plugin-hooks.js';
+import { hookPlugins, useSources } from '../../pool/plugin-hooks.js';
 import { createVocabulary } from '../../schemas/vocabulary.js';
-import { discoverPlugins, isBelow, isLinkLoop } from './discover.js';
+import { findPlugins, isBelow, isLinkLoop } from './discover.js';
+import { importDeclaration } from './import-plugin.js';
+import { declareHelper } from './inspect-plugins.js';
 import { type LoadRegistryOptions, loadRegistry } from './load-registry.js';
-import { builtinPlugins, version as packageVersion } from './paths.js';
+import { builtinPlugins, helperUrl, version as packageVersion } from './paths.js';
 import type { Environment, Helper, Registry } from './registry.js';
 
 export interface LoadHelpersOptions {
@@ -33,20 +35,14 @@ export interface LoadHelpersOptions {
 }
 
 /** Loads every helper for a gateway. Throws a `PluginError`, or for a font that cannot be read. */
-export async function loadHelpers({
-  folders,
-  fonts,
-  engine,
-  logger,
-  env,
-  onProblem,
-  mayLoad,
-}: LoadHelpersOptions): Promise<Registry> {
-  const makeVocabulary = await vocabularyMaker(fonts, engine);
-  if (mayLoad) await importShipped();
+export async function loadHelpers(options: LoadHelpersOptions): Promise<Registry> {
+  const { folders, engine, logger, env, onProblem, mayLoad } = options;
+  const fontSet = await createFontSet(options.fonts);
+  const ajv = createVocabulary({ canDraw: (text) => fontSet.missing(text), canEncode: encodableBy(engine) });
+  if (mayLoad) await prepare(folders, ajv);
   await mayLoad;
   const load = () =>
-    loadRegistry(folders, makeVocabulary(), {
+    loadRegistry(folders, ajv, {
       env,
       onProblem,
       onSkipped: ({ file, reason }) => logger.warn({ file, reason }, 'plugin file skipped'),
@@ -63,20 +59,18 @@ export async function loadHelpers({
   return loaded;
 }
 
-/** Has the package's own plugins there when the others may be read. */
-async function importShipped(): Promise<void> {
-  const { plugins } = await discoverPlugins(builtinPlugins);
-  await Promise.all(plugins.map(({ file }) => import(pathToFileURL(file).href)));
-}
-
-/** Makes vocabularies that know which texts the fonts can draw, and which formats the engine writes. */
-export async function vocabularyMaker(
-  fonts: readonly string[],
-  engine: () => EngineName | undefined,
-): Promise<() => Ajv> {
-  const fontSet = await createFontSet(fonts);
-  const canEncode = encodableBy(engine);
-  return () => createVocabulary({ canDraw: (text) => fontSet.missing(text), canEncode });
+/**
+ * Does in a standby what needs no outside plugin, so that those are loaded sooner. The package's own plugins are checked as outside ones
+ * are, because that compiles the schemas of the checks.
+ */
+async function prepare(folders: string[], ajv: Ajv): Promise<void> {
+  const helperModule = helperUrl(folders);
+  if (helperModule) hookPlugins(helperModule);
+  const { plugins } = await findPlugins([builtinPlugins]);
+  for (const plugin of plugins) {
+    const { url, declaration } = await importDeclaration(plugin, {});
+    declareHelper({ ...plugin, url, shipped: false }, declaration, ajv);
+  }
 }
 
 /** Of larger files only size and time count, and their content is not read. */
@@ -93,24 +87,17 @@ const leftAlone = new Set(['node_modules', '.git']);
  * its own plugins, for others a hash over the files of their folder, because plugins may share any of these. Gateways with the same
  * files have the same versions. Where files changed during the load, the version is unique.
  */
-export async function withVersions<T>(
-  folders: readonly string[],
-  load: () => Promise<T>,
-): Promise<{
-  loaded: T;
-  versionOf: (helper: Pick<Helper, 'file' | 'shipped'>) => string;
-  sources: Uint8Array | undefined;
-}> {
-  const texts: Record<string, string> = {};
-  const before = await readVersions(folders, undefined, texts);
+export async function withVersions<T>(folders: readonly string[], load: () => Promise<T>) {
+  const texts: Texts = {};
+  const before = await readVersions(folders, texts);
   const sources = shareSources(texts);
   if (sources) useSources(sources);
   const loaded = await load();
-  const after = await readVersions(folders, before);
+  const after = await readVersions(folders, {}, before);
   return {
     loaded,
     sources,
-    versionOf({ file, shipped }) {
+    versionOf({ file, shipped }: Pick<Helper, 'file' | 'shipped'>): string {
       if (shipped) return packageVersion;
       const folder = folders.find((each) => isBelow(each, file)) ?? '';
       const version = before.get(folder)?.version;
@@ -127,27 +114,22 @@ interface FolderVersion {
   isSettled: boolean;
 }
 
-/** The folders' versions. Files of folders that are as `before` are not read again. */
-async function readVersions(
-  folders: readonly string[],
-  before?: ReadonlyMap<string, FolderVersion>,
-  texts?: Record<string, string>,
-): Promise<Map<string, FolderVersion>> {
-  const versions = new Map<string, FolderVersion>();
+/** Texts of modules by their URLs. */
+type Texts = Record<string, string>;
+type Versions = Map<string, FolderVersion | undefined>;
+
+/** The folders' versions, and the texts of their modules. Files of folders that are as `before` are not read again. */
+async function readVersions(folders: readonly string[], texts: Texts, before?: Versions): Promise<Versions> {
+  const versions: Versions = new Map();
   for (const folder of folders) {
     if (folder === builtinPlugins) continue;
     // Loading reports what cannot be read.
-    const version = await readVersion(folder, before?.get(folder), texts).catch(() => undefined);
-    if (version !== undefined) versions.set(folder, version);
+    versions.set(folder, await readVersion(folder, texts, before?.get(folder)).catch(() => undefined));
   }
   return versions;
 }
 
-async function readVersion(
-  folder: string,
-  before?: FolderVersion,
-  texts?: Record<string, string>,
-): Promise<FolderVersion | undefined> {
+async function readVersion(folder: string, texts: Texts, before?: FolderVersion) {
   const files: string[] = [];
   await listFiles(folder, files);
   if (files.length > mostFiles) return undefined;
@@ -179,20 +161,16 @@ async function listFiles(folder: string, files: string[], around: readonly strin
 }
 
 /** Notes the text of a module besides. */
-async function contentOf(
-  file: string,
-  { size, mtimeMs }: Stats,
-  texts?: Record<string, string>,
-): Promise<string> {
+async function contentOf(file: string, { size, mtimeMs }: Stats, texts: Texts): Promise<string> {
   if (size > mostBytes) return `${size} ${mtimeMs}`;
   const bytes = await readFile(file);
   // Node identifies modules by the targets of links.
-  if (texts && isModule.test(file)) texts[pathToFileURL(await realpath(file)).href] = bytes.toString();
+  if (isModule.test(file)) texts[pathToFileURL(await realpath(file)).href] = bytes.toString();
   return hash('sha256', bytes, 'base64url');
 }
 
 /** In memory that threads share, so that none needs a copy. */
-function shareSources(texts: Record<string, string>): Uint8Array | undefined {
+function shareSources(texts: Texts): Uint8Array | undefined {
   if (Object.keys(texts).length === 0) return undefined;
   const bytes = new TextEncoder().encode(JSON.stringify(texts));
   const shared = new Uint8Array(new SharedArrayBuffer(bytes.byteLength));

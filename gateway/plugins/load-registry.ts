@@ -1,6 +1,6 @@
 import type { Ajv } from 'ajv';
 import { hookPlugins } from '../../pool/plugin-hooks.js';
-import { findPlugins, type PluginProblem, type RoutedPlugin, routeTaken } from './discover.js';
+import { findPlugins, type PluginProblem, type RoutedPlugin } from './discover.js';
 import { importDeclaration, watchImports } from './import-plugin.js';
 import { declareHelper, declareInspected, inspectPlugins } from './inspect-plugins.js';
 import { helperUrl } from './paths.js';
@@ -49,12 +49,7 @@ export async function loadRegistry(
   const here = found.plugins.filter((plugin) => !plugin.shipped && !inspections.has(plugin));
   const watch = watchImports(here.map(({ file }) => file));
   for (const plugin of found.plugins) {
-    const owner = registry.get(plugin.id);
     try {
-      if (owner) {
-        problems.push(routeTaken(plugin, owner));
-        continue;
-      }
       const inspection = inspections.get(plugin);
       const helper = inspection
         ? declareInspected(plugin, inspection, ajv)
@@ -76,7 +71,7 @@ export async function loadRegistry(
 async function loadHelper(
   found: RoutedPlugin,
   ajv: Ajv,
-  onLate: ((id: string, error: unknown) => void) | undefined,
+  onLate: LoadRegistryOptions['onLate'],
 ): Promise<Helper> {
   const late = onLate && ((error: unknown) => onLate(found.id, error));
   const { url, declaration } = await importDeclaration(found, { onLate: late, isWatched: true });
@@ -89,8 +84,8 @@ function functionsOf(checked: unknown): HelperFunctions {
   const { handler, dryrun, inline, setup } = declaration as HelperFunctions & { dryrun?: unknown };
   return {
     handler: handler.bind(declaration),
-    ...(typeof dryrun === 'function' ? { dryrun: dryrun.bind(declaration) } : {}),
-    ...(inline === undefined ? {} : { inline: inline.bind(declaration) }),
-    ...(setup === undefined ? {} : { setup: setup.bind(declaration) }),
+    ...(typeof dryrun === 'function' && { dryrun: dryrun.bind(declaration) }),
+    ...(inline && { inline: inline.bind(declaration) }),
+    ...(setup && { setup: setup.bind(declaration) }),
   };
 }

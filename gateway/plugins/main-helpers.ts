@@ -12,18 +12,7 @@ import {
   secretsOf,
 } from './registry.js';
 
-/** Configuration and state of helpers whose calls run on the main thread. */
-export interface MainHelpers {
-  /** The same object for each call of a helper. */
-  partsOf(helper: Helper): HelperParts;
-  /**
-   * Runs a helper's `setup` once, if calls of it run on this thread, and puts the state into its parts. Throws a `PluginError` where that
-   * fails or a required variable is missing.
-   */
-  prepare(helper: Helper): Promise<void>;
-  /** Aborts the signals that `setup` got. */
-  close(): void;
-}
+export type MainHelpers = ReturnType<typeof createMainHelpers>;
 
 /** Milliseconds after which a start logs which setup it waits for. */
 const slowMs = 10_000;
@@ -39,19 +28,18 @@ interface MainHelpersOptions {
   onSlowSetup: SlowSetupNotice;
 }
 
-export function createMainHelpers({ env, onSlowSetup }: MainHelpersOptions): MainHelpers {
+/** Configuration and state of helpers whose calls run on the main thread. */
+export function createMainHelpers({ env, onSlowSetup }: MainHelpersOptions) {
   const closing = new AbortController();
   const parts = new WeakMap<Helper, HelperParts>();
   const prepared = new WeakMap<Helper, Promise<void>>();
 
+  /** The same object for each call of a helper. */
   function partsOf(helper: Helper): HelperParts {
     let own = parts.get(helper);
     if (!own) {
-      own = {
-        config: configOf(helper, env),
-        state: undefined,
-        redactor: createRedactor(secretsOf(helper, env)),
-      };
+      const redactor = createRedactor(secretsOf(helper, env));
+      own = { config: configOf(helper, env), state: undefined, redactor };
       parts.set(helper, own);
     }
     return own;
@@ -83,14 +71,16 @@ export function createMainHelpers({ env, onSlowSetup }: MainHelpersOptions): Mai
 
   return {
     partsOf,
-    prepare(helper) {
-      let done = prepared.get(helper);
-      if (!done) {
-        done = setUpHere(helper);
-        prepared.set(helper, done);
-      }
+    /**
+     * Runs a helper's `setup` once, if calls of it run on this thread, and puts the state into its parts. Throws a `PluginError` where
+     * that fails or a required variable is missing.
+     */
+    prepare(helper: Helper): Promise<void> {
+      const done = prepared.get(helper) ?? setUpHere(helper);
+      prepared.set(helper, done);
       return done;
     },
+    /** Aborts the signals that `setup` got. */
     close: () => closing.abort(),
   };
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { PluginModule } from '../../pool/plugin.js';
-import type { ConfigField, DeclaredHelper } from '../../schemas/declared-helper.js';
+import type { DeclaredHelper } from '../../schemas/declared-helper.js';
 import type { ParameterChecker } from '../../schemas/parameters/parameters.js';
 import type { Config } from '../config.js';
 import type { HelperContext } from '../helper.js';
@@ -55,20 +55,11 @@ export function problemKey({ file, reason }: PluginProblem): string {
 /** The environment, of which plugins get the variables that they declare. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-interface Configured {
-  id: string;
-  file: string;
-  url: string;
-  shipped?: boolean;
-  sources?: Uint8Array | undefined;
-  declaration: Pick<DeclaredHelper, 'config' | 'setup'>;
-}
-
 /** A helper's configuration by its names, without unset ones. */
 export type HelperConfig = Readonly<Record<string, string>>;
 
 /** Reads a helper's configuration; an empty variable is an unset one. */
-export function configOf({ declaration }: Pick<Configured, 'declaration'>, env: Environment): HelperConfig {
+export function configOf({ declaration }: Helper, env: Environment): HelperConfig {
   const entries = declaration.config.flatMap((field): [string, string][] => {
     const value = env[field.env] || field.default;
     return value === undefined ? [] : [[field.name, value]];
@@ -77,7 +68,7 @@ export function configOf({ declaration }: Pick<Configured, 'declaration'>, env: 
 }
 
 /** Values of the configuration that must not be logged or answered. */
-export function secretsOf(helper: Pick<Configured, 'declaration'>, env: Environment): string[] {
+export function secretsOf(helper: Helper, env: Environment): string[] {
   const config = configOf(helper, env);
   return helper.declaration.config.flatMap(({ name, secret }) => {
     const value = config[name];
@@ -85,35 +76,22 @@ export function secretsOf(helper: Pick<Configured, 'declaration'>, env: Environm
   });
 }
 
-/** Required variables that are not set, as one problem. */
-export function configProblems(
-  helper: Pick<Configured, 'file' | 'declaration'>,
-  env: Environment,
-): PluginProblem[] {
+/** Required variables that are not set, as one problem; without values, because it is logged. */
+export function configProblems(helper: Helper, env: Environment): PluginProblem[] {
   const config = configOf(helper, env);
   const missing = helper.declaration.config.filter(({ name, required }) => required && !(name in config));
-  if (missing.length === 0) return [];
-  return [{ file: helper.file, reason: missing.map(missingVariable).join('\n') }];
-}
-
-/** Without a value, because it is logged. */
-function missingVariable({ name, env, description }: ConfigField): string {
-  return `config.${name} needs the environment variable ${env}, which is not set${description ? `: ${description}` : ''}`;
+  const reasons = missing.map(({ name, env: variable, description }) => {
+    const hint = description ? `: ${description}` : '';
+    return `config.${name} needs the environment variable ${variable}, which is not set${hint}`;
+  });
+  return reasons.length > 0 ? [{ file: helper.file, reason: reasons.join('\n') }] : [];
 }
 
 /** A helper's plugin and configuration, for a worker. */
-export function moduleOf(helper: Configured, env: Environment): PluginModule {
+export function moduleOf(helper: Helper, env: Environment): PluginModule {
   const { id: service, url, shipped, sources, declaration } = helper;
-  return {
-    service,
-    url,
-    shipped,
-    ...(sources ? { sources } : {}),
-    ...(declaration.config.length > 0
-      ? { config: configOf(helper, env), secrets: secretsOf(helper, env) }
-      : {}),
-    ...(declaration.setup ? { setup: true } : {}),
-  };
+  const [config, secrets] = [configOf(helper, env), secretsOf(helper, env)];
+  return { service, url, shipped, sources, config, secrets, setup: declaration.setup };
 }
 
 /** Plugins that cannot be served; the start stops. `message` lists every file with its reason. */
@@ -132,7 +110,7 @@ export class PluginError extends Error {
 
 /** A limit of a declaration above the operator's, which then holds. */
 interface CutLimit {
-  /** Its place in the declaration. */
+  /** Its path in the declaration. */
   field: string;
   declared: number;
   most: number;

@@ -14,10 +14,10 @@ interface SignOptions {
   exp: number;
 }
 
-/** Days that a signed url may work: what is signed by mistake, or for a page that is forgotten, ends. Verifying knows no such bound. */
+/** Days that a signed url may work: one signed by mistake ends. Verifying knows no such bound. */
 const longestDays = 366;
 
-/** What is wrong with a url that is signed at `now` (ms) and works until `exp`, in seconds since 1970; undefined where nothing is. */
+/** What is wrong with a url signed at `now` (ms) that works until `exp` (seconds since 1970), if anything. */
 export function endProblem(exp: number, now: number): string | undefined {
   if (exp <= Math.ceil(now / 1000) + longestDays * 86_400) return undefined;
   const end = new Date(exp * 1000);
@@ -25,13 +25,13 @@ export function endProblem(exp: number, now: number): string | undefined {
   return `would have the url work until ${until}; it may work for ${longestDays} days at most`;
 }
 
-/** Parameters that a url must not have before it is signed. */
-const addedNames = ['ak', ...signatureParameters];
+/** Parameters that a url must not have before it is signed, and why. */
+const ownNames: Record<string, string> = {
+  ak: 'the signature takes the place of the key, and whoever reads the page would have it',
+  ...Object.fromEntries(signatureParameters.map((name) => [name, 'it is added when the url is signed'])),
+};
 
-/**
- * Signs a url: the same one, as a browser would send it, with `kid`, `exp` and `sig` behind its parameters. Throws `invalid_input` on
- * the field `url` for one that could not be sent as it was signed, or that holds a key or a signature already.
- */
+/** Adds `kid`, `exp` and `sig`; throws `invalid_input` for a url that cannot be signed or holds a key. */
 export function signUrl({ url, kid, secret, exp }: SignOptions): string {
   const { origin, path, query, values } = readUnsigned(url);
   const own = { kid, exp: String(exp) };
@@ -40,71 +40,50 @@ export function signUrl({ url, kid, secret, exp }: SignOptions): string {
   return `${origin}${path}?${query === '' ? '' : `${query}&`}${new URLSearchParams({ ...own, sig })}`;
 }
 
-/** A url to sign, in the parts that matter; `origin` is empty where it begins with its path. */
-export interface UnsignedUrl {
-  origin: string;
-  path: string;
-  query: string;
-  values: ReadonlyMap<string, string>;
-}
+export type UnsignedUrl = ReturnType<typeof readUnsigned>;
 
-/** Reads a url to sign; throws as `signUrl` does. */
-export function readUnsigned(text: string): UnsignedUrl {
+/** Reads a url to sign; throws as `signUrl` does. `origin` is empty where it begins with its path. */
+export function readUnsigned(text: string) {
   const whole = !text.startsWith('/');
   const base = whole ? undefined : 'http://gateway';
   const url = tryUrl(text, base);
   // A path of two slashes is another host's.
-  if (!url || (whole ? !/^https?:$/.test(url.protocol) : url.host !== 'gateway'))
+  if (!url || (whole ? !/^https?:$/.test(url.protocol) : url.host !== 'gateway')) {
     throw urlError(
       'must be an address with http or https, or begin with the path of a helper such as /media/',
     );
+  }
   if (url.username !== '' || url.password !== '') throw urlError('must not hold a user name or password');
   if (text.includes('#')) throw urlError('must not have a fragment; a # inside a parameter is written %23');
   // A trailing & would make an empty parameter, which says nothing.
   const query = url.search.slice(1).replace(/&+$/, '');
   const { values, problems } = parseUrlencoded(query);
-  for (const name of addedNames)
-    if (values.has(name)) throw urlError(`must not have the parameter ${name}: ${whyOwnName(name)}`);
-  if (problems.length > 0)
-    throw inputError(
-      problems.map(({ field, problem }) => ({ field: 'url', problem: `has ${field}, which ${problem}` })),
-    );
+  for (const [name, why] of Object.entries(ownNames)) {
+    if (values.has(name)) throw urlError(`must not have the parameter ${name}: ${why}`);
+  }
+  const details = problems.map(({ field, problem }) => ({
+    field: 'url',
+    problem: `has ${field}, which ${problem}`,
+  }));
+  if (details.length > 0) throw inputError(details);
   return { origin: whole ? url.origin : '', path: url.pathname, query, values };
-}
-
-function whyOwnName(name: string): string {
-  if (name === 'ak')
-    return 'the signature takes the place of the key, and whoever reads the page would have it';
-  return 'it is added when the url is signed';
 }
 
 function urlError(problem: string) {
   return inputError([{ field: 'url', problem }]);
 }
 
-/** What is wrong with the url of a helper that changes something elsewhere; it reads on from the name of what holds the url. */
+/** Why a helper with effects has no signed url; reads on from the name of what holds the url. */
 export function noSignatureProblem(service: string): string {
   return `names ${service}, which changes something elsewhere and takes POST alone; a signed url is for GET`;
-}
-
-/** What a signed url says of itself. */
-interface SignedQuery {
-  /** The key's id, not yet verified. */
-  kid: string;
-  /** Whole seconds since 1970. */
-  exp: number;
-  sig: string;
 }
 
 const secondsPattern = /^[1-9]\d{0,14}$/;
 /** HMAC-SHA256 in base64url. */
 const signaturePattern = /^[\w-]{43}$/;
 
-/**
- * The signature's own parameters; undefined where one is missing or could not be right, or where anything in the query could be read
- * in two ways (a parameter given twice, bytes that are no text).
- */
-export function readSigned({ values, problems }: QueryText): SignedQuery | undefined {
+/** The signature's own parameters; undefined where one is missing or wrong, or the query can be read in two ways. */
+export function readSigned({ values, problems }: QueryText) {
   const [kid, exp = '', sig = ''] = signatureParameters.map((name) => values.get(name));
   if (problems.length > 0 || !kid || !secondsPattern.test(exp) || !signaturePattern.test(sig))
     return undefined;
@@ -122,40 +101,26 @@ export function signedText({ path, values }: SignedParts): string {
   return `hg1\n${path}\n${canonicalQuery(values)}`;
 }
 
-/**
- * The signature of a call: base64url, without padding, of HMAC-SHA256 (RFC 2104) over its text. The key is the signing secret, the
- * whole `hgs_…` text in UTF-8.
- */
+/** HMAC-SHA256 (RFC 2104) in base64url without padding; the key is the whole `hgs_…` text in UTF-8. */
 export function signatureOf(secret: string, signed: SignedParts): string {
   return hmac(secret, signedText(signed));
 }
 
-/** Whether `signature` is one by these secrets. Compared as text, so that there is one way to write it. */
+/** Whether `signature` is one by these secrets, in constant time. Compared as text: there is one way to write it. */
 export function isSignedBy(secrets: readonly string[], text: string, signature: string): boolean {
   const given = Buffer.from(signature);
-  let found = false;
-  for (const secret of secrets) {
-    const right = Buffer.from(hmac(secret, text));
-    if (right.length === given.length && timingSafeEqual(right, given)) found = true;
-  }
-  return found;
+  const isRight = (right: Buffer) => right.length === given.length && timingSafeEqual(right, given);
+  return secrets.filter((secret) => isRight(Buffer.from(hmac(secret, text)))).length > 0;
 }
 
 function hmac(secret: string, text: string): string {
   return createHmac('sha256', secret).update(text).digest('base64url');
 }
 
-/** The parameter that holds the signature, and is the only one that is not signed. */
-const signatureParameter = 'sig';
-
-/**
- * The canonical query of AWS Signature Version 4: every parameter but the signature, name and value (decoded already) written by
- * RFC 3986, where only `A-Za-z0-9-._~` stay, and sorted by name. A query that was re-encoded or reordered has the same. Throws a
- * `URIError` for half a surrogate pair, which no query decodes to.
- */
+/** The canonical query of AWS Signature Version 4, of all but `sig`: re-encoding and reordering change nothing. */
 export function canonicalQuery(values: ReadonlyMap<string, string>): string {
   const pairs = [...values]
-    .filter(([name]) => name !== signatureParameter)
+    .filter(([name]) => name !== 'sig')
     .map(([name, value]): [string, string] => [percentEncode(name), percentEncode(value)]);
   // By their bytes, for what is encoded is ASCII; no name comes twice.
   pairs.sort(([a], [b]) => (a < b ? -1 : 1));

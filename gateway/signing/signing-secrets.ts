@@ -15,11 +15,7 @@ export async function openSigning(options: MasterOptions): Promise<SigningSecret
   return createSigningSecrets(await openMasters(options));
 }
 
-/**
- * All secrets that are derived from the gateway's master secrets, so that the database alone forges nothing: those that urls are
- * signed with, by a key's id and its version (`hgs_` and 43 characters), and `webhooks`, by a tenant's id and its version
- * (`whsec_` and base64, as Standard Webhooks has it). The first master signs, and all verify; undefined where there is none.
- */
+/** Secrets for urls and webhooks from master secrets, which no database holds; the first signs, all verify. */
 export function createSigningSecrets(masters: readonly string[] | undefined) {
   return {
     ...createDerivedSecrets(masters, {
@@ -36,7 +32,6 @@ export function createSigningSecrets(masters: readonly string[] | undefined) {
 }
 
 interface DerivedKind {
-  /** Makes this kind differ from all others, in the derivation. */
   purpose: string;
   /** The secret as people see it. */
   write: (bytes: Buffer) => string;
@@ -44,19 +39,14 @@ interface DerivedKind {
   without: string;
 }
 
-const maxCached = 10_000;
-
 export type DerivedSecrets = ReturnType<typeof createDerivedSecrets>;
 
-/**
- * Derives secrets of one kind from master secrets, which no database holds, one for each owner and its version: HKDF-SHA256
- * (RFC 5869) with the purpose, the version and the owner's id as info.
- */
+/** One secret for each owner and version: HKDF-SHA256 (RFC 5869) with the purpose, version and owner's id as info. */
 function createDerivedSecrets(
   masters: readonly string[] | undefined,
   { purpose, write, without }: DerivedKind,
 ) {
-  const derived = new LRUCache<string, readonly string[]>({ max: maxCached });
+  const derived = new LRUCache<string, readonly string[]>({ max: 10_000 });
 
   function requireMaster(): readonly string[] {
     if (masters !== undefined) return masters;
@@ -86,11 +76,7 @@ function createDerivedSecrets(
   };
 }
 
-interface MasterOptions {
-  signingSecret?: readonly string[];
-  databaseUrl?: string;
-  dataDir: string;
-}
+type MasterOptions = { signingSecret?: readonly string[]; databaseUrl?: string; dataDir: string };
 
 /** The file that holds the master secret where no variable does. */
 export const masterFile = 'signing-secret';
@@ -98,15 +84,8 @@ export const masterFile = 'signing-secret';
 const remedy = 'HELPER_SIGNING_SECRET can take its place.';
 const masterPattern = /^[\x21-\x7e]{32,1024}$/;
 
-/**
- * The master secrets: those of `HELPER_SIGNING_SECRET`, else the one in the data folder, which is made when it is first needed.
- * Undefined with PostgreSQL, where each gateway would make another. Throws an `Error` that names a file that cannot be used.
- */
-export async function openMasters({
-  signingSecret,
-  databaseUrl,
-  dataDir,
-}: MasterOptions): Promise<readonly string[] | undefined> {
+/** From HELPER_SIGNING_SECRET, else a file; undefined with PostgreSQL, where gateways' files would differ. */
+export async function openMasters({ signingSecret, databaseUrl, dataDir }: MasterOptions) {
   if (signingSecret) return signingSecret;
   if (databaseUrl !== undefined) return undefined;
   const file = join(dataDir, masterFile);
@@ -118,9 +97,8 @@ async function readMaster(file: string): Promise<string | undefined> {
     if (error.code === 'ENOENT') return undefined;
     throw new Error(`The signing secret ${file} cannot be read (${error.code}). ${remedy}`);
   });
-  if (text === undefined) return undefined;
-  const secret = text.trim();
-  if (masterPattern.test(secret)) return secret;
+  const secret = text?.trim();
+  if (secret === undefined || masterPattern.test(secret)) return secret;
   throw new Error(
     `The signing secret ${file} is not one: it must hold at least 32 printable characters without spaces. Restore it from a back-up, or delete it to make a new one, which ends every signed url.`,
   );
@@ -153,7 +131,7 @@ async function makeMaster(dataDir: string, file: string): Promise<string> {
   return made;
 }
 
-/** Root's commands make what a gateway of another user, whose folder it is, has to read; SQLite does so with its own files. */
+/** Root's commands make the file, and a gateway of the folder's owner has to read it. */
 async function giveToOwner(dataDir: string, handle: FileHandle): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await stat(dataDir);

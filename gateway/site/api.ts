@@ -1,16 +1,11 @@
-import type { Fields } from '../../schemas/fields.js';
+import type { Fields, FieldsSchema } from '../../schemas/fields.js';
+import type { JsonSchema } from '../../schemas/json-schema.js';
+import { toStandard } from '../../schemas/keywords/keywords.js';
+import { type ErrorCode, errorTable } from '../errors.js';
 import type { KeyInputs } from '../keys/inputs.js';
 import { limitsSchema } from '../keys/schemas.js';
 import { createUsageInput } from '../usage/report.js';
 import type { Site } from './site.js';
-
-/** A call of the JSON API whose query and body are valid. */
-interface ApiCall<Query, Body> {
-  site: Site;
-  params: Record<string, string>;
-  query: Query;
-  body: Body;
-}
 
 /** One operation of the JSON API: what it does, and all that its documentation needs. */
 export interface ApiRoute<Query = object, Body = object> {
@@ -25,7 +20,7 @@ export interface ApiRoute<Query = object, Body = object> {
   body?: Fields<Body>;
   /** JSON Schema of `data`. */
   data: object;
-  run(call: ApiCall<Query, Body>): Promise<object>;
+  run(call: { site: Site; params: Record<string, string>; query: Query; body: Body }): Promise<object>;
 }
 
 const apiActor = 'api:operator-token';
@@ -46,10 +41,6 @@ function defineRoute<Query extends object = object, Body extends object = object
 
 /** The JSON API: what the operator's pages can do, for programs. Each needs the operator token. */
 export function apiRoutes(inputs: KeyInputs): ApiRoute[] {
-  return [...tenantRoutes(inputs), ...keyRoutes(inputs), ...reportRoutes(inputs)];
-}
-
-function tenantRoutes(inputs: KeyInputs): ApiRoute[] {
   return [
     defineRoute('POST /api/tenants', 'createTenant', {
       summary: 'Creates a tenant.',
@@ -81,11 +72,6 @@ function tenantRoutes(inputs: KeyInputs): ApiRoute[] {
       data: ref('WebhookSecret'),
       run: ({ site, params }) => site.admin.rotateWebhookSecret(params.name ?? '', apiActor),
     }),
-  ];
-}
-
-function keyRoutes(inputs: KeyInputs): ApiRoute[] {
-  return [
     defineRoute('POST /api/tenants/:name/keys', 'issueKey', {
       summary: 'Issues a key; it is in this answer and nowhere else.',
       body: inputs.key,
@@ -132,11 +118,6 @@ function keyRoutes(inputs: KeyInputs): ApiRoute[] {
       data: ref('Key'),
       run: ({ site, params }) => site.admin.revokeKey(params.id ?? '', apiActor),
     }),
-  ];
-}
-
-function reportRoutes(inputs: KeyInputs): ApiRoute[] {
-  return [
     defineRoute('GET /api/tenants/:name/usage', 'readUsage', {
       summary: "A tenant's usage by day, key and helper, newest day first; at most 5 seconds behind.",
       query: createUsageInput(),
@@ -156,54 +137,47 @@ function reportRoutes(inputs: KeyInputs): ApiRoute[] {
   ];
 }
 
-const { weight: weightSchema } = limitsSchema.properties;
-
 const stringSchema = { type: 'string' } as const;
 const timeSchema = { type: 'string', format: 'date-time' } as const;
 const nullableTime = { type: ['string', 'null'], format: 'date-time' } as const;
 const nullableText = { type: ['string', 'null'] } as const;
-const countSchema = { type: 'integer', minimum: 0 } as const;
-const limitSchema = { type: ['number', 'null'], description: "Null is the gateway's default." } as const;
-const scopesSchema = {
-  type: ['array', 'null'],
-  items: stringSchema,
-  description: 'Null is every helper.',
-} as const;
+const limit = { type: ['number', 'null'], description: "Null is the gateway's default." } as const;
+const scopesSchema = { type: ['array', 'null'], items: stringSchema, description: 'Null is every helper.' };
 
 /** An object with exactly these properties. */
-export function shape(properties: Record<string, object>, optional: readonly string[] = []) {
+function shape(properties: Record<string, object>, optional: readonly string[] = []) {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
   return { type: 'object', properties, required, additionalProperties: false };
 }
 
-function listOf(items: object) {
-  return { type: 'array', items };
+const described = (schema: object, description: string) => ({ ...schema, description });
+
+/** The same schema for properties of these names. */
+function all(schema: object, ...names: string[]): Record<string, object> {
+  return Object.fromEntries(names.map((name) => [name, schema]));
 }
 
+const listOf = (items: object) => ({ type: 'array', items });
+
+const { weight } = limitsSchema.properties;
 const tenantProperties = {
-  id: stringSchema,
-  name: stringSchema,
+  ...all(stringSchema, 'id', 'name'),
   created_at: timeSchema,
-  limits: shape({
-    rate: limitSchema,
-    burst: limitSchema,
-    monthly_quota: limitSchema,
-    in_flight: limitSchema,
-  }),
-  weight: { type: 'integer', minimum: weightSchema.minimum, maximum: weightSchema.maximum },
+  limits: shape(all(limit, 'rate', 'burst', 'monthly_quota', 'in_flight')),
+  weight: { type: 'integer', minimum: weight.minimum, maximum: weight.maximum },
 } as const;
 
 /** What the JSON API answers with, as JSON Schema (2020-12, as OpenAPI 3.1 has it). */
-export const shapes = {
+const shapes = {
   Tenant: shape(tenantProperties),
   SecretTenant: shape(
     {
       ...tenantProperties,
-      webhook_secret: {
-        ...nullableText,
-        description: 'What its webhooks are signed with; null where the gateway has no master secret.',
-      },
-      webhook_hint: { type: 'string', description: 'Where it is null: what is missing.' },
+      webhook_secret: described(
+        nullableText,
+        'What its webhooks are signed with; null where the gateway has no master secret.',
+      ),
+      webhook_hint: described(stringSchema, 'Where it is null: what is missing.'),
     },
     ['webhook_hint'],
   ),
@@ -212,60 +186,48 @@ export const shapes = {
     label: nullableText,
     scopes: scopesSchema,
     state: { type: 'string', enum: ['active', 'expired', 'revoked'] },
-    hint: { type: 'string', description: 'First and last characters of the current secret.' },
+    hint: described(stringSchema, 'First and last characters of the current secret.'),
     created_at: timeSchema,
-    expires_at: nullableTime,
-    revoked_at: nullableTime,
-    last_used_at: nullableTime,
+    ...all(nullableTime, 'expires_at', 'revoked_at', 'last_used_at'),
     secrets: listOf(
       shape({ id: stringSchema, hint: stringSchema, created_at: timeSchema, expires_at: nullableTime }),
     ),
   }),
   IssuedKey: shape({
     id: stringSchema,
-    key: { type: 'string', description: 'The key itself, this once.' },
+    key: described(stringSchema, 'The key itself, this once.'),
     tenant: stringSchema,
     label: nullableText,
     scopes: scopesSchema,
     expires_at: nullableTime,
-    signing_secret: {
-      ...nullableText,
-      description: 'What signs urls for it; null where the gateway has no master secret.',
-    },
+    signing_secret: described(
+      nullableText,
+      'What signs urls for it; null where the gateway has no master secret.',
+    ),
   }),
   RotatedKey: shape({
     id: stringSchema,
-    key: { type: 'string', description: 'The new secret, this once.' },
-    previous_expires_at: {
-      ...timeSchema,
-      description: 'When the secret that was current until now stops working.',
-    },
+    key: described(stringSchema, 'The new secret, this once.'),
+    previous_expires_at: described(timeSchema, 'When the secret that was current until now stops working.'),
   }),
   SigningSecret: shape({
-    id: { type: 'string', description: "The key's id, which stands in the urls as `kid`." },
-    signing_secret: {
-      type: 'string',
-      description: 'The current one; it stays in force until the next rotation.',
-    },
+    id: described(stringSchema, "The key's id, which stands in the urls as `kid`."),
+    signing_secret: described(stringSchema, 'The current one; it stays in force until the next rotation.'),
   }),
   WebhookSecret: shape({
     tenant: stringSchema,
-    webhook_secret: { type: 'string', description: '`whsec_` and base64, as Standard Webhooks has it.' },
-    previous_until: {
-      ...nullableTime,
-      description:
-        'Until when webhooks are signed with the secret before it as well; null where they are not.',
-    },
+    webhook_secret: described(stringSchema, '`whsec_` and base64, as Standard Webhooks has it.'),
+    previous_until: described(
+      nullableTime,
+      'Until when webhooks are signed with the secret before it as well; null where they are not.',
+    ),
   }),
   UsageRow: {
     ...shape({
       day: { type: 'string', format: 'date', description: 'UTC.' },
-      key: { type: 'string', description: "The key's id." },
+      key: described(stringSchema, "The key's id."),
       service: stringSchema,
-      calls: countSchema,
-      errors: countSchema,
-      bytes_in: countSchema,
-      bytes_out: countSchema,
+      ...all({ type: 'integer', minimum: 0 }, 'calls', 'errors', 'bytes_in', 'bytes_out'),
       cpu_ms: { type: 'number', minimum: 0 },
     }),
     // Errors by class come with them where the gateway counts them.
@@ -274,10 +236,8 @@ export const shapes = {
   AuditEntry: shape({
     id: { type: 'integer' },
     at: timeSchema,
-    actor: stringSchema,
-    action: stringSchema,
-    tenant_id: nullableText,
-    key_id: nullableText,
+    ...all(stringSchema, 'actor', 'action'),
+    ...all(nullableText, 'tenant_id', 'key_id'),
     detail: { type: 'object' },
   }),
   Meta: shape({ service: { type: 'null' }, dryrun: { type: 'boolean' }, request_id: stringSchema }),
@@ -285,9 +245,8 @@ export const shapes = {
     ok: { const: false },
     error: shape(
       {
-        code: stringSchema,
-        message: stringSchema,
-        details: listOf(shape({ field: stringSchema, problem: stringSchema })),
+        ...all(stringSchema, 'code', 'message'),
+        details: listOf(shape(all(stringSchema, 'field', 'problem'))),
       },
       ['details'],
     ),
@@ -296,6 +255,93 @@ export const shapes = {
 } as const;
 
 /** A reference to one of them. */
-export function ref(name: keyof typeof shapes): { $ref: string } {
+function ref(name: keyof typeof shapes): { $ref: string } {
   return { $ref: `#/components/schemas/${name}` };
+}
+
+/** Errors that any operation may answer with; those of one status are one response. */
+const failures: readonly (readonly [ErrorCode, ...ErrorCode[]])[] = [
+  ['invalid_input'],
+  ['unauthorized'],
+  ['not_found'],
+  ['method_not_allowed'],
+  ['exists'],
+  ['too_large'],
+  ['unsupported_media_type'],
+  ['internal'],
+  ['keys_unavailable', 'storage_unavailable'],
+];
+
+/** The OpenAPI 3.1 document, from the table and schemas that serve it; `scopes` is what a key's scope can be. */
+export function openApiDocument(routes: readonly ApiRoute[], baseUrl: string, scopes: readonly string[]) {
+  const plain = (schema: JsonSchema) => toStandard(schema, { knownScopes: () => scopes });
+  const paths: Record<string, Record<string, object>> = {};
+  for (const route of routes) {
+    const path = route.path.replace(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, plain) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'helper-gateway keys',
+      version: '1.0.0',
+      description: 'Tenants, API keys and usage of a helper-gateway, for its operator.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: baseUrl }],
+    security: [{ operatorToken: [] }],
+    paths,
+    components: {
+      schemas: shapes,
+      securitySchemes: {
+        operatorToken: { type: 'http', scheme: 'bearer', description: 'HELPER_OPERATOR_TOKEN' },
+      },
+      responses: Object.fromEntries(failures.map((codes) => [codes.join('-'), failureResponse(codes)])),
+    },
+  };
+}
+
+type Plain = (schema: JsonSchema) => JsonSchema;
+
+function operation({ method, path, name, summary, query, body, data }: ApiRoute, plain: Plain): object {
+  const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+  const inQuery = Object.entries(query?.schema.properties ?? {}).map(([name, property]) => {
+    const { description, ...schema } = plain(property);
+    return { name, in: 'query', required: false, description, schema };
+  });
+  const envelope = shape({ ok: { const: true }, data, meta: ref('Meta') });
+  return {
+    operationId: name,
+    summary,
+    ...(inPath.length + inQuery.length > 0 && { parameters: [...inPath, ...inQuery] }),
+    ...(body && method !== 'DELETE' && { requestBody: requestBody(body.schema, plain) }),
+    responses: {
+      200: { description: 'Done.', content: { 'application/json': { schema: envelope } } },
+      ...Object.fromEntries(
+        failures.map((codes) => [
+          errorTable[codes[0]].status,
+          { $ref: `#/components/responses/${codes.join('-')}` },
+        ]),
+      ),
+    },
+  };
+}
+
+function requestBody({ properties, required = [] }: FieldsSchema, plain: Plain): object {
+  const fields = Object.entries(properties).map(([name, property]) => [name, plain(property)]);
+  const optional = Object.keys(properties).filter((name) => !required.includes(name));
+  const schema = shape(Object.fromEntries(fields), optional);
+  return { required: required.length > 0, content: { 'application/json': { schema } } };
+}
+
+function failureResponse(codes: readonly ErrorCode[]): object {
+  return {
+    description: codes.map((code) => `\`${code}\`: ${errorTable[code].message}`).join('\n\n'),
+    content: { 'application/json': { schema: ref('Failure') } },
+  };
 }

@@ -5,11 +5,10 @@ import { parseUrlencoded, type ReadResult, readJsonObject } from '../../schemas/
 import { inputError } from '../errors.js';
 import { envelopeType, plainMeta, success } from '../http/envelope.js';
 import { answerUnrouted } from '../http/unrouted.js';
-import { type ApiRoute, apiRoutes } from './api.js';
+import { type ApiRoute, apiRoutes, openApiDocument } from './api.js';
 import { assetRoute, serveAsset } from './assets.js';
 import { requireOperatorToken } from './authorize.js';
 import { issueFormToken, readText } from './form-guard.js';
-import { openApiDocument } from './openapi.js';
 import type { PageRoute } from './page.js';
 import { accountPages } from './pages/account.js';
 import { auditPages } from './pages/audit.js';
@@ -43,10 +42,7 @@ export const pageRoutes: readonly PageRoute[] = [
   ...auditPages,
 ];
 
-/**
- * The key-management site as a Koa application: pages for people, a JSON API and metrics for programs. It shares the
- * stores with the API and nothing else.
- */
+/** The site as a Koa application. It shares the stores with the API and nothing else. */
 export async function createSiteApp(options: SiteOptions): Promise<Koa<SiteState>> {
   const site = await createSite(options);
   const router = new Router<SiteState>({ sensitive: true, strict: true });
@@ -74,7 +70,7 @@ export async function createSiteApp(options: SiteOptions): Promise<Koa<SiteState
 }
 
 function addPages(router: Router<SiteState>, site: Site): void {
-  router.get('/assets/:version/:name', noteRoute(assetRoute), serveAsset());
+  router.get('/assets/:version/:name', noteRoute(assetRoute), serveAsset);
   for (const route of pageRoutes) {
     router.register(route.path, [route.method], [noteRoute(route.path), serve(route, site)]);
   }

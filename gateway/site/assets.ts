@@ -28,13 +28,10 @@ export function assetPath(name: AssetName): string {
 }
 
 /** `GET /assets/:version/:name`. */
-export function serveAsset(): SiteStage {
-  return async function serveAsset(ctx) {
-    const { name: asked, version } = ctx.params;
-    const name = names.find((each) => each === asked);
-    if (name === undefined) throw new GatewayError('not_found');
-    const asset = loadAsset(name);
-    // An old page asks for an old version: it gets today's, but does not cache it under the old name.
-    await sendAsset(ctx, asset, asset.version === version ? cachedForever : 'no-store');
-  };
-}
+export const serveAsset: SiteStage = async (ctx) => {
+  const name = names.find((each) => each === ctx.params.name);
+  if (name === undefined) throw new GatewayError('not_found');
+  const asset = loadAsset(name);
+  // An old page asks for an old version: it gets today's, but does not cache it under the old name.
+  await sendAsset(ctx, asset, asset.version === ctx.params.version ? cachedForever : 'no-store');
+};

@@ -11,17 +11,14 @@ type Authorize = (
   next: () => Promise<unknown>,
 ) => Promise<void>;
 
-/** Wrong tokens of one address in ten minutes. */
-const wrongTokens = { tries: 30, seconds: 600 };
-
 /**
- * Lets requests with the operator token pass, in a time that reveals nothing of it. Wrong tokens are slowed down by address, and
- * right ones never: the programs behind one proxy share its address. Where none is set, none passes. A session's cookie does
- * not count: what a browser adds by itself must not reach an API without form tokens.
+ * Lets requests with the operator token pass, in constant time. Wrong tokens are slowed down by address; right ones
+ * never: programs share a proxy's. No cookie counts, as a browser adds it by itself and this API has no form tokens.
  */
 export function requireOperatorToken(token: string | undefined): Authorize {
   const right = digest(token ?? '');
-  const wrong = createAttemptBudget(wrongTokens.tries, wrongTokens.seconds);
+  // Wrong tokens of one address in ten minutes.
+  const wrong = createAttemptBudget(30, 600);
   return async function requireOperatorToken(ctx, next) {
     const given = bearerToken(ctx.get('authorization'));
     // Digests have one length, so that comparing them does not even reveal how long the token is.

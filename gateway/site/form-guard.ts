@@ -2,35 +2,28 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { parseUrlencoded, readUtf8, tryUrl } from '../../schemas/input/parse.js';
 import { isDuplicate } from '../database/store-error.js';
 import { GatewayError, inputError } from '../errors.js';
-import { bodyTooLarge, createTextReader, hasBody, requirePlain } from '../http/body.js';
-import { siteCookie } from './accounts/devices.js';
+import { announcedBytes, bodyTooLarge, createTextReader, requirePlain } from '../http/body.js';
+import { siteCookie } from './accounts/account.js';
 import type { SiteContext, SiteStage } from './state.js';
 import type { SiteDatabase } from './tables.js';
 
 const noncePattern = /^[\w-]{22}$/;
 
-interface FormGuardOptions {
-  secret: string;
-  secureCookies: boolean;
-  baseUrl: string;
-}
+type FormGuardOptions = { secret: string; secureCookies: boolean; baseUrl: string };
 
 const staleMessage =
   'This form is out of date, or the browser did not send its cookie. Go back, reload the page and send it again. Under any name but localhost the site needs https.';
 
 /**
- * Gives the page the token that its forms have to carry: bound to a cookie of this browser and to the session. Before
- * signing in too, so that no stranger's page can sign somebody in to the stranger's account. Own code because Koa's packages
- * for it keep a session on the server.
+ * A form's token, bound to the session and a cookie, before signing in too: no other site may sign somebody in to its
+ * own account. Own code: Koa's packages for it keep a session on the server.
  */
 export function issueFormToken(options: FormGuardOptions): SiteStage {
   const { secureCookies } = options;
   return async function issueFormToken(ctx, next) {
     const sent = sentNonce(ctx, secureCookies);
     const nonce = sent ?? randomBytes(16).toString('base64url');
-    if (!sent && ctx.method === 'GET') {
-      ctx.append('set-cookie', formCookie(secureCookies).set(nonce));
-    }
+    if (!sent && ctx.method === 'GET') ctx.append('set-cookie', formCookie(secureCookies).set(nonce));
     ctx.state.formToken = createHmac('sha256', options.secret)
       .update(`form\n${nonce}\n${ctx.state.visitor?.id ?? ''}`)
       .digest('base64url');
@@ -44,7 +37,10 @@ export async function readGuardedForm(
   { secureCookies, baseUrl }: Pick<FormGuardOptions, 'secureCookies' | 'baseUrl'>,
 ): Promise<Map<string, string>> {
   refuseOtherSites(ctx, new URL(baseUrl).host);
-  const form = await readForm(ctx);
+  const { values: form, problems } = parseUrlencoded(
+    await readText(ctx, 'application/x-www-form-urlencoded'),
+  );
+  if (problems.length > 0) throw inputError(problems);
   const given = Buffer.from(form.get('_token') ?? '');
   const right = Buffer.from(ctx.state.formToken);
   const same = given.length === right.length && timingSafeEqual(given, right);
@@ -55,7 +51,7 @@ export async function readGuardedForm(
 const formCookie = (secure: boolean) => siteCookie('hg_form', secure);
 
 function sentNonce(ctx: SiteContext, secure: boolean): string | undefined {
-  const nonce = ctx.cookies.get(formCookie(secure).name) ?? '';
+  const nonce = formCookie(secure).read(ctx.get('cookie')) ?? '';
   return noncePattern.test(nonce) ? nonce : undefined;
 }
 
@@ -74,23 +70,14 @@ function isOwnHost(origin: string, ...hosts: string[]): boolean {
   return hosts.some((host) => own === host.toLowerCase());
 }
 
-async function readForm(ctx: SiteContext): Promise<Map<string, string>> {
-  const { values, problems } = parseUrlencoded(await readText(ctx, 'application/x-www-form-urlencoded'));
-  if (problems.length > 0) throw inputError(problems);
-  return values;
-}
-
 /** Far more than any form or JSON body of the site needs. */
 const maxBodyBytes = 64 * 1024;
 
-const readBodyText = createTextReader({
-  maxBytes: maxBodyBytes,
-  types: ['application/json', 'application/x-www-form-urlencoded'],
-});
+const readBodyText = createTextReader(maxBodyBytes);
 
 /** The text of a request's body, empty where there is none; it must be of media type `type`, whole and UTF-8. */
 export async function readText(ctx: SiteContext, type: string): Promise<string> {
-  if (!hasBody(ctx.req.headers)) return '';
+  if (announcedBytes(ctx.req.headers) === 0) return '';
   requirePlain(ctx);
   if (!ctx.is(type)) {
     throw new GatewayError('unsupported_media_type', { message: `Send ${type}, not compressed.` });
@@ -103,12 +90,7 @@ export async function readText(ctx: SiteContext, type: string): Promise<string> 
 
 const markLifetimeMs = 86_400_000;
 
-export type FormMarks = ReturnType<typeof createFormMarks>;
-
-/**
- * Marks of forms that may be sent once. Such a form's answer shows a secret, and a reload or the back button sends the form again:
- * without a mark, each time would make another key. In the database, as the second request may reach another gateway.
- */
+/** Marks of forms that may be sent once: a reload would make another key. Stored: it may reach another gateway. */
 export function createFormMarks({ run }: SiteDatabase, now: () => number = Date.now) {
   return {
     mark: () => randomBytes(12).toString('base64url'),

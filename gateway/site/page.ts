@@ -1,54 +1,50 @@
-import type { ComponentChild } from 'preact';
+import type { VNode } from 'preact';
 import { GatewayError } from '../errors.js';
 import type { Tenant } from '../keys/model.js';
 import { isTenantName } from '../keys/schemas.js';
+import { actorOf, type WithCookies } from './accounts/account.js';
 import type { Site } from './site.js';
 import type { SignedIn, Visitor } from './state.js';
 
-/** What every page and form knows of a request. */
+/** What every page and form knows of a request; `address` is the client's, `agent` the browser's `User-Agent`. */
 export interface PageCall {
   site: Site;
   visitor: Visitor;
   /** Parts of the path by name. */
   params: Record<string, string>;
   query: ReadonlyMap<string, string>;
+  path: string;
   /** The query as it was sent. */
   search: string;
   /** Fields of a form; empty for a GET. */
   form: ReadonlyMap<string, string>;
   /** The request's `Cookie` header. */
   cookie: string;
-  /** The client's address. */
   address: string;
+  agent: string;
 }
 
-/** What a page for signed-in users knows. */
-export interface UserCall extends PageCall {
-  visitor: SignedIn;
-}
+/** Of signed-in users; `actor` is how the audit log names them. */
+export type UserCall = PageCall & { visitor: SignedIn; actor: string };
 
-/** What a page below `/tenants/:tenant` knows. */
-export interface TenantCall extends UserCall {
-  tenant: Tenant;
-}
+/** Of a page below `/tenants/:tenant`. */
+export type TenantCall = UserCall & { tenant: Tenant };
 
-export interface PageAnswer {
-  title: string;
-  body: ComponentChild;
+/** A page with more than its HTML. */
+export interface PageAnswer extends Partial<WithCookies> {
+  page: VNode;
+  /** What its forms hold. */
+  form?: FormState;
   /** 200 by default. */
   status?: number;
   headers?: Record<string, string>;
   /** The one other origin whose pictures this page may show. */
   picturesOf?: string | undefined;
-  cookies?: string[];
 }
 
-export interface Redirect {
-  redirect: string;
-  cookies?: string[];
-}
+export type Redirect = Partial<WithCookies> & { redirect: string };
 
-type Answer = PageAnswer | Redirect;
+export type Answer = VNode | PageAnswer | Redirect;
 
 /** One page or form of the site. */
 export interface PageRoute {
@@ -59,53 +55,38 @@ export interface PageRoute {
   /** A form whose answer shows a secret: sent a second time, by a reload, it does nothing. */
   once: boolean;
   /** Checks who the visitor is; rejects where they may not have this page. */
-  enter(call: PageCall): Promise<PageCall>;
+  enter(call: PageCall): PageCall | Promise<PageCall>;
   /** Answers a call that `enter` has let through. */
   run(call: PageCall): Promise<Answer>;
 }
 
-/**
- * Who may have a route. `anyone`; a signed-in `user`; an `operator`; `tenant`: an operator, or a member of the tenant in
- * the path (`:tenant`), which for everybody else does not exist.
- */
+/** `tenant`: an operator, or a member of the tenant in the path, which for everybody else does not exist. */
 export type Access = 'anyone' | 'user' | 'operator' | 'tenant';
-
-type Run<Call> = (call: Call) => Promise<Answer>;
 
 type TenantPath = `/tenants/:tenant${string}`;
 
-/** Makes routes, by who may have them. What the check makes sure of is in the call's type, so that no page checks it again. */
+/** Makes routes, by who may have them; the check is in the type of the call, so that no page repeats it. */
 function routesOf(method: PageRoute['method'], once: boolean) {
-  const route = { method, once };
+  function route<Call extends PageCall, Path extends string = string>(
+    access: Access,
+    enter: (call: PageCall) => Call | Promise<Call>,
+  ) {
+    return (path: Path, run: (call: Call) => Promise<Answer>): PageRoute => ({
+      method,
+      once,
+      path,
+      access,
+      enter,
+      run,
+    });
+  }
   return {
-    anyone(path: string, run: Run<PageCall>): PageRoute {
-      return { ...route, path, access: 'anyone', enter: async (call) => call, run };
-    },
-    user(path: string, run: Run<UserCall>): PageRoute {
-      return { ...route, path, access: 'user', enter: async (call) => requireSignedIn(call), run };
-    },
-    operator(path: string, run: Run<UserCall>): PageRoute {
-      return { ...route, path, access: 'operator', enter: async (call) => requireOperator(call), run };
-    },
-    tenant(path: TenantPath, run: Run<TenantCall>): PageRoute {
-      return {
-        ...route,
-        path,
-        access: 'tenant',
-        enter: async (call) => findTenant(requireSignedIn(call)),
-        run,
-      };
-    },
+    anyone: route('anyone', (call) => call),
+    user: route('user', requireSignedIn),
+    operator: route('operator', requireOperator),
+    tenant: route<TenantCall, TenantPath>('tenant', (call) => findTenant(requireSignedIn(call))),
     /** A page of one tenant that is not for its members. */
-    tenantOperator(path: TenantPath, run: Run<TenantCall>): PageRoute {
-      return {
-        ...route,
-        path,
-        access: 'operator',
-        enter: async (call) => findTenant(requireOperator(call)),
-        run,
-      };
-    },
+    tenantOperator: route<TenantCall, TenantPath>('operator', (call) => findTenant(requireOperator(call))),
   };
 }
 
@@ -119,7 +100,7 @@ export const postOnce = routesOf('POST', true);
 function requireSignedIn(call: PageCall): UserCall {
   const { visitor } = call;
   if (!visitor) throw new GatewayError('unauthorized', { message: 'Sign in first.' });
-  return { ...call, visitor };
+  return { ...call, visitor, actor: actorOf(visitor.user) };
 }
 
 function requireOperator(call: PageCall): UserCall {
@@ -137,18 +118,17 @@ async function findTenant(call: UserCall): Promise<TenantCall> {
   return { ...call, tenant };
 }
 
-/** What a form holds when it is shown again: what was typed, and what is wrong with it, by field. */
-export interface FormState {
-  values: ReadonlyMap<string, string>;
-  problems: Readonly<Record<string, string>>;
-}
+/** What the forms of a page hold: what was typed, and what is wrong with it, by field. */
+export type FormState = { values: ReadonlyMap<string, string>; problems: Readonly<Record<string, string>> };
 
 export const emptyForm: FormState = { values: new Map(), problems: {} };
 
-/**
- * What was wrong with a form, for showing it again; any other error is thrown on. `field` is where an error that names
- * none belongs, such as a name that is in use.
- */
+/** The page of a form that was refused. */
+export function refused(form: FormState, page: VNode, status = 400): PageAnswer {
+  return { page, form, status };
+}
+
+/** What was wrong with a form; other errors are rethrown. `field` gets an error that names none. */
 export function formState(error: unknown, form: ReadonlyMap<string, string>, field: string): FormState {
   if (!(error instanceof GatewayError)) throw error;
   if (error.code === 'exists') return { values: form, problems: { [field]: error.message } };

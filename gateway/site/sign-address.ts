@@ -2,7 +2,7 @@ import type { FieldProblem } from '../../schemas/field-problem.js';
 import { parseTime } from '../../schemas/keywords/future.js';
 import { GatewayError, inputError } from '../errors.js';
 import { isLoopbackHost, withoutBrackets } from '../http/request.js';
-import { noHelperAt } from '../plugins/no-helper-at.js';
+import { noHelperAt } from '../plugins/discover.js';
 import { helperAt } from '../plugins/paths.js';
 import {
   canonicalQuery,
@@ -21,41 +21,24 @@ export const expiries = [
   ['day', 'On a day of your own'],
 ] as const;
 
-/** What signs a url, and for which helpers. */
+/** What signs a url, and for which helpers; `apiUrl` completes an address that begins with its path. */
 export interface SignWith {
-  /** Signs as `KeyAdmin.signUrl` does for the key. */
   sign: (call: { url: string; service: string; exp: number }) => Promise<string>;
   services: readonly Service[];
-  /** The API's origin, for an address that begins with its path. */
   apiUrl: string;
-  /** Wall clock, ms. */
   now: number;
 }
 
 /** A url that shows one picture, or whatever its helper answers, until it expires. */
-export interface SignedAddress {
-  url: string;
-  /** The same at the API's own origin, which may not be the one that was asked for. */
-  atApi: string;
-  /** What was signed, written in one way: path and query, of characters that are safe between quotes in any language. */
-  address: string;
-  service: Service;
-  /** Whether it shows a picture, as far as is known before it is called: a dry run answers with data. */
-  picture: boolean;
-  /** When it expires, ms since 1970. */
-  expires: number;
-}
+export type SignedAddress = Awaited<ReturnType<typeof signAddress>>;
 
 const hourMs = 3_600_000;
 
-/**
- * Signs what a form asks for: `url` is an address or a path with its parameters, `expires` one of `expiries`, `until` the day where
- * that says so. Rejects with `invalid_input` and all that is wrong, by field.
- */
+/** Signs what a form asks for; rejects with `invalid_input` and all that is wrong, by field. */
 export async function signAddress(
   form: ReadonlyMap<string, string>,
   { sign, services, apiUrl, now }: SignWith,
-): Promise<SignedAddress> {
+) {
   const problems: FieldProblem[] = [];
   const unsigned = collectProblems(() => readAddress(form.get('url')?.trim() ?? ''), problems);
   const service = unsigned && collectProblems(() => findService(unsigned, services), problems);
@@ -70,9 +53,12 @@ export async function signAddress(
     sign({ url: `${base}${path}?${query}`, service: service.id, exp: expires / 1000 });
   return {
     url: await signAt(origin || apiUrl),
+    /** The same at the API's own origin. */
     atApi: await signAt(apiUrl),
+    /** What was signed: path and query, of characters that are safe between quotes in any language. */
     address: values.size === 0 ? path : `${path}?${canonicalQuery(values)}`,
     service,
+    /** As far as is known before it is called: a dry run answers with data. */
     picture: service.picture && !['true', '1'].includes(values.get('dryrun') ?? ''),
     expires,
   };
@@ -103,16 +89,13 @@ function findService({ path }: UnsignedUrl, services: readonly Service[]): Servi
   return service;
 }
 
-/** In ms. Days are counted from the next full hour: within an hour the same address gives the same url, which caches have. */
+/** In ms, from the next full hour: within an hour the same address gives the same url, for caches. */
 function readExpiry(choice: string, until: string, now: number): number {
   if (!expiries.some(([value]) => value === choice))
     throw fieldError('expires', 'must be one of the choices');
   if (choice !== 'day') {
-    if (until !== '')
-      throw fieldError(
-        'until',
-        'is given, but another choice is made above; choose a day of your own, or clear it',
-      );
+    const problem = 'is given, but another choice is made above; choose a day of your own, or clear it';
+    if (until !== '') throw fieldError('until', problem);
     return (Math.floor(now / hourMs) + 1) * hourMs + Number(choice) * 24 * hourMs;
   }
   const time = parseTime(until);
@@ -130,10 +113,7 @@ function fieldError(field: string, problem: string): GatewayError {
 /** Addresses that mean "every address of this machine", and none elsewhere. */
 const unspecifiedHosts = ['0.0.0.0', '::'];
 
-/**
- * Why a page of the site cannot show a picture of the API, in words that read on from "No preview:"; undefined where it can. Both
- * are addresses as people's browsers are to use them.
- */
+/** Why a page of the site cannot show a picture of the API, reading on from "No preview:". */
 export function whyNoPreview(siteUrl: string, apiUrl: string): string | undefined {
   const site = new URL(siteUrl);
   const api = new URL(apiUrl);

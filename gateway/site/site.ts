@@ -5,45 +5,20 @@ import type { Jobs } from '../jobs/jobs.js';
 import type { KeyAdmin } from '../keys/admin.js';
 import type { KeyStore } from '../keys/store.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
-import type { UsageRow as FullUsageRow, UsagePage, UsageQuery } from '../usage/report.js';
-import { createAudited } from './accounts/account.js';
-import type { OidcOptions } from './accounts/auth.js';
-import { createDevices } from './accounts/devices.js';
-import { createMemberAdmin } from './accounts/member-admin.js';
+import type { UsageMeter } from '../usage/meter.js';
 import { createPasswordChecker } from './accounts/passwords.js';
-import { createInvitations, createPeople } from './accounts/people.js';
+import { createInvitations, createMemberAdmin, createPeople } from './accounts/people.js';
+import type { OidcOptions } from './accounts/provider.js';
 import { createSignIn } from './accounts/sign-in.js';
-import { createAttemptBudget, createThrottle } from './accounts/throttle.js';
+import { createAttemptBudget, createDevices, createThrottle } from './accounts/throttle.js';
 import { createFormMarks } from './form-guard.js';
 import type { SiteDatabase } from './tables.js';
 
-/** What the site needs to know of a row of usage; the classes of its errors come with it in the JSON API. */
-export type UsageRow = Omit<FullUsageRow, 'errors_client' | 'errors_limited' | 'errors_server'>;
+/** One line of "health at a glance", e.g. `Image engine` and `sharp`. */
+export type HealthFact = { name: string; value: string; state: 'good' | 'warn' | 'bad' };
 
-/** One page of a tenant's figures. */
-type ReadUsage = (
-  tenantId: string,
-  query: UsageQuery,
-) => Promise<Omit<UsagePage, 'rows'> & { rows: UsageRow[] }>;
-
-/** One line of "health at a glance". */
-export interface HealthFact {
-  /** E.g. `Image engine`. */
-  name: string;
-  /** E.g. `sharp`. */
-  value: string;
-  state: 'good' | 'warn' | 'bad';
-}
-
-/** What the site knows of a helper. */
-export interface Service {
-  id: string;
-  summary: string;
-  /** Whether it may answer with a picture: it does not declare data. */
-  picture: boolean;
-  /** Whether it changes something elsewhere: it accepts POST alone then, and no signed url. */
-  effects?: boolean;
-}
+/** A helper: `picture` if it may answer with one, `effects` if it accepts POST alone and no signed url. */
+export type Service = { id: string; summary: string; picture: boolean; effects?: boolean };
 
 /** What the site needs: the stores that it shares with the API, and nothing else of it. */
 export interface SiteOptions {
@@ -51,7 +26,7 @@ export interface SiteOptions {
   /** For looking up one key or tenant. */
   store: Pick<KeyStore, 'key' | 'tenant'>;
   database: SiteDatabase;
-  usage: ReadUsage;
+  usage: UsageMeter['usage'];
   jobs: Pick<Jobs, 'list' | 'job' | 'items' | 'cancel'>;
   /** Of the JSON API and `/metrics`; without one, both answer 401 to everybody. */
   operatorToken?: string | undefined;
@@ -89,48 +64,37 @@ export type Site = Awaited<ReturnType<typeof createSite>>;
 export async function createSite(options: SiteOptions) {
   const { database, now = Date.now } = options;
   const secret = await loadSecret(database);
-  // Earlier versions left a row here of every visit to the provider; now the browser keeps it.
-  await database.run((db) => db.deleteFrom('connect_verifications').execute());
-  const audited = createAudited(database, now);
-  const invitations = createInvitations(database, now);
   /** Of guessing passwords, links and a provider's answers. */
   const throttle = createThrottle();
   const joining = createThrottle(joiningLimits);
   const passwords = createPasswordChecker();
+  const { tries, seconds } = providerVisitLimit;
   return {
     ...options,
     now,
     secret,
-    signIn: createSignIn({ ...options, audited, secret }),
+    signIn: createSignIn({ ...options, secret }),
     people: createPeople(database),
-    invitations,
-    members: createMemberAdmin({ database, audited, invitations, passwords, throttle, joining, now }),
+    invitations: createInvitations(database, now),
+    members: createMemberAdmin({ database, passwords, throttle, joining, now }),
     formMarks: createFormMarks(database, now),
     throttle,
     /** Visits of the identity provider, by network. */
-    providerVisits: createAttemptBudget(providerVisitLimit.tries, providerVisitLimit.seconds),
+    providerVisits: createAttemptBudget(tries, seconds),
     passwords,
     devices: createDevices({ secret, now, secureCookies: options.secureCookies }),
   };
 }
 
-/**
- * The secret that signs cookies and forms: made at the first start and stored in the database, so that all gateways on it
- * share it without configuration. It is worth nothing to a reader of the database: sessions are stored as hashes.
- */
+/** Signs cookies and forms on all gateways of the database. Worthless to its reader: sessions are stored as hashes. */
 export async function loadSecret(database: SiteDatabase): Promise<string> {
   const name = 'secret';
   const value = randomBytes(32).toString('base64url');
-  // Of several gateways that start at once, the first one's stays.
-  await database.run((db) =>
-    db
-      .insertInto('connect_settings')
-      .values({ name, value })
-      .onConflict((conflict) => conflict.column('name').doNothing())
-      .execute(),
-  );
-  const row = await database.run((db) =>
-    db.selectFrom('connect_settings').select('value').where('name', '=', name).executeTakeFirstOrThrow(),
-  );
-  return row.value;
+  return database.run(async (db) => {
+    // Of several gateways that start at once, the first one's stays.
+    const insert = db.insertInto('connect_settings').values({ name, value });
+    await insert.onConflict((conflict) => conflict.column('name').doNothing()).execute();
+    const select = db.selectFrom('connect_settings').select('value').where('name', '=', name);
+    return (await select.executeTakeFirstOrThrow()).value;
+  });
 }

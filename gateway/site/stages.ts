@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import type { Logger } from 'pino';
+import { isValidElement } from 'preact';
 import { parseUrlencoded, tryUrl } from '../../schemas/input/parse.js';
 import { GatewayError } from '../errors.js';
 import { envelopeType, failure, plainMeta, prepareErrorAnswer } from '../http/envelope.js';
@@ -9,15 +10,19 @@ import type { People } from './accounts/people.js';
 import type { SignIn } from './accounts/sign-in.js';
 import { assetRoute } from './assets.js';
 import { readGuardedForm } from './form-guard.js';
-import type { PageAnswer, PageCall, PageRoute, Redirect } from './page.js';
-import { errorPage, renderDocument } from './pages/document.js';
+import {
+  type Answer,
+  emptyForm,
+  type PageAnswer,
+  type PageCall,
+  type PageRoute,
+  type Redirect,
+} from './page.js';
+import { errorPage, renderPage } from './pages/document.js';
 import type { Site } from './site.js';
 import type { SiteContext, SiteStage } from './state.js';
 
-/**
- * Gives the request its id and writes one log line when the answer is out. The line names the route's pattern and not the
- * path: a path may hold an invitation's token.
- */
+/** Writes a log line when the answer is out, with the route's pattern: a path may hold an invitation's token. */
 export function observe(logger: Logger): SiteStage {
   return async function observe(ctx, next) {
     const requestId = followRequest(ctx, ({ status, ms }) => {
@@ -44,7 +49,7 @@ export function observe(logger: Logger): SiteStage {
   };
 }
 
-/** The one place where a failure is answered, as a page or as the JSON envelope; what caused it goes to the log alone. */
+/** The one place where a failure is answered, as page or JSON; its cause goes to the log alone. */
 export function respond(site: Site): SiteStage {
   return async function respond(ctx, next) {
     try {
@@ -86,7 +91,7 @@ function sendFailure(ctx: SiteContext, error: GatewayError): void {
   ctx.body = JSON.stringify(failure(error, plainMeta(ctx.state.requestId)));
 }
 
-/** What a page may load and where it may send: nothing but the site's own, and pictures of one other origin where one is shown. */
+/** A page may load and send to nothing but the site, and show pictures of one other origin. */
 function contentPolicy(picturesOf?: string): string {
   return [
     "default-src 'none'",
@@ -120,26 +125,19 @@ export function protect(baseUrl: string): SiteStage {
 }
 
 /**
- * Answers only under the site's own name, a loopback name or a bare address. Otherwise a page of a stranger, whose name is
- * made to resolve to this host (DNS rebinding), would count as this very site in the browser. An address in place of
- * a name cannot be rebound. The JSON API is open under any name: it takes no cookies.
+ * Refuses other host names, as a stranger's could resolve to this host (DNS rebinding) and count as this site in the
+ * browser. An address cannot be rebound. The JSON API is open under any name: it takes no cookies.
  */
 export function checkHost(baseUrl: string): SiteStage {
   const own = new URL(baseUrl).hostname;
   return async function checkHost(ctx, next) {
-    if (ctx.state.answers === 'pages') {
-      const name = hostOf(ctx.get('host'));
-      if (
-        name === undefined ||
-        (name !== own && !isLoopbackHost(name) && isIP(withoutBrackets(name)) === 0)
-      ) {
-        throw new GatewayError('forbidden', {
-          message:
-            'This site is not served under this host name. Its operator sets the right one in HELPER_CONNECT_URL.',
-        });
-      }
-    }
-    await next();
+    const name = hostOf(ctx.get('host')) ?? '';
+    const isOwn = name === own || isLoopbackHost(name) || isIP(withoutBrackets(name)) !== 0;
+    if (ctx.state.answers === 'json' || isOwn) return next();
+    throw new GatewayError('forbidden', {
+      message:
+        'This site is not served under this host name. Its operator sets the right one in HELPER_CONNECT_URL.',
+    });
   };
 }
 
@@ -173,10 +171,12 @@ export function serve(route: PageRoute, site: Site): SiteStage {
       visitor,
       params: ctx.params,
       query: parseUrlencoded(ctx.querystring).values,
+      path: ctx.path,
       search: ctx.querystring,
       form: new Map(),
       cookie: ctx.get('cookie'),
       address: ctx.ip,
+      agent: ctx.get('user-agent'),
     });
     ctx.state.tenant = ctx.params.tenant;
     if (ctx.method === 'POST') call.form = await readGuardedForm(ctx, site);
@@ -185,7 +185,7 @@ export function serve(route: PageRoute, site: Site): SiteStage {
 }
 
 /** Runs a form's work when it is first sent. A form that was refused has done nothing, and may be sent again. */
-async function runOnce(route: PageRoute, call: PageCall): Promise<PageAnswer | Redirect> {
+async function runOnce(route: PageRoute, call: PageCall): Promise<Answer> {
   const { formMarks } = call.site;
   const mark = call.form.get('_once') ?? '';
   if (mark === '' || !(await formMarks.claim(mark))) {
@@ -205,7 +205,8 @@ async function runOnce(route: PageRoute, call: PageCall): Promise<PageAnswer | R
 }
 
 /** Sends a page or a redirect. */
-function sendAnswer(ctx: SiteContext, site: Pick<Site, 'formMarks'>, answer: PageAnswer | Redirect): void {
+function sendAnswer(ctx: SiteContext, site: Pick<Site, 'formMarks'>, given: Answer): void {
+  const answer: PageAnswer | Redirect = isValidElement(given) ? { page: given } : given;
   if (answer.cookies) ctx.append('set-cookie', answer.cookies);
   if ('redirect' in answer) {
     ctx.redirect(answer.redirect);
@@ -213,10 +214,11 @@ function sendAnswer(ctx: SiteContext, site: Pick<Site, 'formMarks'>, answer: Pag
     return;
   }
   const { visitor, formToken } = ctx.state;
-  const view = { visitor, formToken, path: ctx.path, mark: site.formMarks.mark };
+  const { form = emptyForm } = answer;
+  const view = { visitor, formToken, form, path: ctx.path, mark: site.formMarks.mark };
   if (answer.headers) ctx.set(answer.headers);
   if (answer.picturesOf) ctx.set('content-security-policy', contentPolicy(answer.picturesOf));
   ctx.status = answer.status ?? 200;
   ctx.type = 'text/html; charset=utf-8';
-  ctx.body = renderDocument(view, answer.title, answer.body);
+  ctx.body = renderPage(view, answer.page);
 }

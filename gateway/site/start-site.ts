@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import type { Pool } from '../../pool/pool.js';
 import type { WorkerReport } from '../../pool/task.js';
 import type { Closers } from '../closers.js';
@@ -7,21 +6,19 @@ import type { Database } from '../database/database.js';
 import type { OutboundBudget } from '../http/outbound-budget.js';
 import { isLoopbackHost } from '../http/request.js';
 import type { Front } from '../http/server.js';
-import type { Jobs } from '../jobs/jobs.js';
 import { createKeyAdmin } from '../keys/admin.js';
 import type { KeyStore } from '../keys/store.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { Registry } from '../plugins/registry.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import type { UsageMeter } from '../usage/meter.js';
-import { type Credentials, createFirstOperator } from './accounts/first-operator.js';
+import { createFirstOperator } from './accounts/account.js';
 import { createSiteApp } from './app.js';
 import type { HealthFact, SiteOptions } from './site.js';
-import { createSiteDatabase } from './tables.js';
+import type { SiteTables } from './tables.js';
 
-interface SiteStart {
+interface SiteStart extends Pick<SiteOptions, 'logger' | 'jobs'> {
   config: Config;
-  logger: Logger;
   closers: Closers;
   /** The server that the site is to answer on. */
   front: Front;
@@ -29,7 +26,6 @@ interface SiteStart {
   store: KeyStore;
   signing: SigningSecrets;
   usage: UsageMeter;
-  jobs: Jobs;
   /** Bounds the answers of both ports. */
   outboundBudget: OutboundBudget;
   metrics: Metrics;
@@ -41,21 +37,14 @@ interface SiteStart {
   apiUrl: string;
 }
 
-/** A key-management site that serves. */
-export interface StartedSite {
-  url: string;
-  /** The first operator's sign-in, where this start created it: to be shown now, it is stored nowhere. */
-  firstOperator: Credentials | undefined;
-}
-
-/** Starts the key-management site on its own port. It shares the stores with the API, and nothing else. */
-export async function startSite(start: SiteStart): Promise<StartedSite> {
+/** Starts the site on its own port. `firstOperator` is the sign-in that this start created, if it did. */
+export async function startSite(start: SiteStart) {
   const { config, database, store, signing, registry, usage, metrics, logger, front } = start;
   start.closers.add(() => front.close(5_000));
   // The address has to be known before the application is made of it.
   const url = await front.listen();
   const baseUrl = new URL(config.connectUrl ?? url).origin;
-  const siteDatabase = createSiteDatabase(database);
+  const siteDatabase = database.access<SiteTables>();
   const app = await createSiteApp({
     admin: createKeyAdmin({ store, signing, services: () => [...registry.keys()] }),
     store,

@@ -11,21 +11,17 @@ export type Visitor = SignedIn | undefined;
 
 /** What the stages of one request hand on. */
 export interface SiteState {
-  /** observe */
   requestId: string;
-  /** Whether answers are pages or JSON. */
   answers: 'pages' | 'json';
-  /** visitor */
   visitor: Visitor;
-  /** form-guard: what a form on this page has to carry. */
+  /** What a form on this page has to carry. */
   formToken: string;
   /** Set where the body of the answer is one that everybody gets: a file of the pages. */
   sharedBody?: true;
   /** For the log: the route's pattern, as a path may hold an invitation's token. */
   route: string;
-  /** For the log: the tenant whose page it is, by name. */
+  /** For the log: the tenant's name, the error's code and its internal cause. */
   tenant?: string;
-  /** For the log: the error's code, and its internal cause. */
   code?: string;
   fault?: unknown;
 }

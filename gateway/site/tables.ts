@@ -1,6 +1,6 @@
-import { type Kysely, sql } from 'kysely';
-import type { Access, Database, DatabaseKind } from '../database/database.js';
-import type { TenantRow } from '../keys/tables.js';
+import type { Kysely } from 'kysely';
+import type { Access, DatabaseKind } from '../database/database.js';
+import { runAll, type TenantRow } from '../keys/tables.js';
 
 /** Times are integers (ms since 1970), as in the tables of keys. */
 export type SiteTables = {
@@ -9,10 +9,9 @@ export type SiteTables = {
   connect_invitations: InvitationRow;
   connect_settings: { name: string; value: string };
   connect_once: { id: string; at: number };
-  /** better-auth requires it; nothing is stored in it. */
-  connect_verifications: { id: string };
   connect_users: UserRow;
-  connect_accounts: AccountRow;
+  /** Accounts of the identity provider, by the subject that it names, with which an account here was connected. */
+  connect_identities: { subject: string; user_id: string };
   connect_sessions: SessionRow;
   /** The keys' own, read for the names of a member's tenants. */
   tenants: Pick<TenantRow, 'id' | 'name'>;
@@ -33,54 +32,32 @@ export interface InvitationRow {
   used_at: number | null;
 }
 
-/** What better-auth stores for a moment or a truth: text and 0/1 in SQLite, PostgreSQL's own types there. */
-type Moment = string | Date;
-type Truth = number | boolean;
-
-/** These three are better-auth's own, so their columns have its names. */
 interface UserRow {
   id: string;
   name: string;
+  /** In lower case. */
   email: string;
-  emailVerified: Truth;
-  createdAt: Moment;
-  updatedAt: Moment;
-}
-
-interface AccountRow {
-  id: string;
-  accountId: string;
-  providerId: string;
-  userId: string;
+  /** Its hash; null where one signs in through the provider alone. */
   password: string | null;
-  createdAt: Moment;
-  updatedAt: Moment;
 }
 
 interface SessionRow {
-  id: string;
   /** SHA-256 of the token, hexadecimal. */
-  token: string;
-  userId: string;
-  expiresAt: Moment;
+  id: string;
+  user_id: string;
+  created_at: number;
+  /** When it was last renewed. */
+  seen_at: number;
+  expires_at: number;
+  address: string;
+  agent: string;
 }
 
 /** The site's access to its tables. */
-export interface SiteDatabase extends Access<SiteTables> {
-  /** For better-auth alone, which has its own statements. */
-  readonly handle: Kysely<SiteTables>;
-}
+export type SiteDatabase = Access<SiteTables>;
 
-export function createSiteDatabase(database: Database): SiteDatabase {
-  return { ...database.access<SiteTables>(), handle: database.handle.withTables<SiteTables>() };
-}
-
-/**
- * The tables of the key-management site: its own, and those of better-auth, as part of the one set of migrations and not made
- * by better-auth itself at a start. A test compares them with what better-auth requires.
- */
+/** The tables of version 1.0.0, of which four were better-auth's. */
 export async function createSiteTables(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
-  // What better-auth's Kysely adapter reads and writes on each database.
   const moment = kind === 'postgres' ? 'timestamptz' : 'date';
   const truth = kind === 'postgres' ? 'boolean' : 'integer';
   const times = `"createdAt" ${moment} not null, "updatedAt" ${moment} not null`;
@@ -112,5 +89,25 @@ export async function createSiteTables(db: Kysely<unknown>, kind: DatabaseKind):
     'create table connect_settings (name text primary key, value text not null)',
     'create table connect_once (id text primary key, at bigint not null)',
   ];
-  for (const statement of statements) await sql.raw(statement).execute(db);
+  await runAll(db, statements);
+}
+
+/** Replaces better-auth's tables. Users keep passwords and connected accounts, and sign in again. */
+export async function replaceAccountTables(db: Kysely<unknown>): Promise<void> {
+  const ofUser = 'references connect_users (id) on delete cascade';
+  const given = (provider: string) => `from connect_accounts where "providerId" = '${provider}'`;
+  const dropped = ['"emailVerified"', 'image', '"createdAt"', '"updatedAt"'];
+  await runAll(db, [
+    'alter table connect_users add column password text',
+    `update connect_users set password =
+      (select min(password) ${given('credential')} and "userId" = connect_users.id)`,
+    ...dropped.map((column) => `alter table connect_users drop column ${column}`),
+    `create table connect_identities (subject text primary key, user_id text not null ${ofUser})`,
+    `insert into connect_identities select "accountId", min("userId") ${given('oidc')} group by "accountId"`,
+    ...['accounts', 'sessions', 'verifications'].map((name) => `drop table connect_${name}`),
+    `create table connect_sessions (
+      id text primary key, user_id text not null ${ofUser}, created_at bigint not null, seen_at bigint not null,
+      expires_at bigint not null, address text not null, agent text not null)`,
+    'create index connect_sessions_of_user on connect_sessions (user_id)',
+  ]);
 }

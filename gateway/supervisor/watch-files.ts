@@ -1,66 +1,63 @@
-import { type FSWatcher, type Stats, watch } from 'node:fs';
+import { type FSWatcher, watch } from 'node:fs';
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isLinkLoop } from '../plugins/discover.js';
 
-export interface WatchOptions {
-  /** Told of the files that have changed, once they are still. */
-  onChange: (files: ReadonlySet<string>) => void;
-  /** Milliseconds between two looks, where the system may tell of no change. */
-  pollMs?: number | undefined;
-}
-
-/** What editors write beside a file while they save it, and what is nobody's plugin. */
+/** What editors write beside a file while they save it, and what is no plugin. */
 const passing = /~$|\.sw[a-z]$|\.tmp$|^\.#|^#.*#$|^4913$|___jb_|\.log$|^\.git$|^node_modules$|^\.DS_Store$/;
-/** Files that are saved one after another so shortly are told together, but not later than this after the first. */
+/** Changes so close together are reported together, but not later than this after the first. */
 const stillMs = 25;
 const latestMs = 250;
 /** An editor empties a file before it writes it anew. */
 const emptyTries = 10;
-/** The system tells of most changes; of a folder that was made anew, or a mount, it may not. */
+/** The system reports most changes, but not always those in a folder that was made anew, or on a mount. */
 const usualPollMs = 1_000;
 
-/** Files by their paths, and folders, as they were at one time. */
-interface Look {
+/** Files and folders, by their paths, at one time. */
+interface Scan {
   files: Map<string, string>;
-  /** With what tells a folder from another one that was made in its place. */
+  /** With an identity, as another folder may be made in its place. */
   folders: Map<string, string>;
 }
 
 /**
- * Watches folders with all that is below them; resolves when every change from now on will be told. What the system tells has it
- * look at once, and it looks from time to time besides: what differs from the last look has changed.
+ * Watches folders with all that is below them; resolves when every change from now on will be reported, to `onChange`, once the files
+ * are still. A report of the system starts a scan at once, and a timer starts one each `pollMs`, for systems that report nothing.
  */
 export async function watchFiles(
   roots: readonly string[],
-  { onChange, pollMs }: WatchOptions,
+  { onChange, pollMs }: { onChange(files: ReadonlySet<string>): void; pollMs?: number | undefined },
 ): Promise<{ close(): void }> {
   const watchers = new Map<string, { id: string; watcher: FSWatcher }>();
   const changed = new Set<string>();
   let known = new Map<string, string>();
   let timer: NodeJS.Timeout | undefined;
   let latest = 0;
-  let looking: Promise<void> | undefined;
-  let lookAgain = false;
+  let scanning: Promise<void> | undefined;
+  let scanAgain = false;
+  /** Once the first scan has ended: what was there before is no change. */
+  let isReady = false;
   let isClosed = false;
 
-  async function lookNow(): Promise<void> {
+  async function scanAll(): Promise<void> {
     do {
-      lookAgain = false;
-      const { files, folders } = await lookAt(roots);
+      scanAgain = false;
+      const found: Scan = { files: new Map(), folders: new Map() };
+      for (const root of roots) await scanFolder(root, found, []);
+      const { files, folders } = found;
       if (isClosed) return;
       watchOnly(folders);
       for (const [file, stamp] of files) if (known.get(file) !== stamp) note(file);
       for (const file of known.keys()) if (!files.has(file)) note(file);
       known = files;
-    } while (lookAgain);
+    } while (scanAgain);
   }
 
-  function look(): void {
-    lookAgain = true;
-    looking ??= lookNow().finally(() => {
-      looking = undefined;
+  function scan(): void {
+    scanAgain = true;
+    scanning ??= scanAll().finally(() => {
+      scanning = undefined;
     });
   }
 
@@ -74,17 +71,18 @@ export async function watchFiles(
     for (const [folder, id] of folders) {
       if (watchers.has(folder)) continue;
       try {
-        const watcher = watch(folder, look).on('error', () => watchers.delete(folder));
+        const watcher = watch(folder, scan).on('error', () => watchers.delete(folder));
         watchers.set(folder, { id, watcher });
         // What came before it was watched.
-        lookAgain = true;
+        scanAgain = true;
       } catch {
-        // It has gone, or there are too many: the next look finds what changes.
+        // It has gone, or there are too many: the next scan finds what changes.
       }
     }
   }
 
   function note(file: string): void {
+    if (!isReady) return;
     const now = Date.now();
     if (changed.size === 0) latest = now + latestMs;
     changed.add(file);
@@ -99,11 +97,10 @@ export async function watchFiles(
     if (!isClosed) onChange(files);
   }
 
-  look();
-  await looking;
-  changed.clear();
-  clearTimeout(timer);
-  const polling = setInterval(look, pollMs ?? usualPollMs);
+  scan();
+  await scanning;
+  isReady = true;
+  const polling = setInterval(scan, pollMs ?? usualPollMs);
   return {
     close() {
       isClosed = true;
@@ -114,32 +111,23 @@ export async function watchFiles(
   };
 }
 
-async function lookAt(roots: readonly string[]): Promise<Look> {
-  const look: Look = { files: new Map(), folders: new Map() };
-  for (const root of roots) await lookIn(root, look, []);
-  return look;
-}
-
 /** What has gone meanwhile is not there. */
-async function lookIn(folder: string, look: Look, around: readonly string[]): Promise<void> {
+async function scanFolder(folder: string, scan: Scan, around: readonly string[]): Promise<void> {
   const found = await stat(folder).catch(() => undefined);
   const real = await realpath(folder).catch(() => undefined);
   if (!found || real === undefined || isLinkLoop(real, around)) return;
-  look.folders.set(folder, `${found.dev} ${found.ino} ${found.birthtimeMs}`);
+  scan.folders.set(folder, `${found.dev} ${found.ino} ${found.birthtimeMs}`);
   const names = await readdir(folder).catch(() => []);
   await Promise.all(
     names.map(async (name) => {
       if (passing.test(basename(name))) return;
       const path = join(folder, name);
       const stats = await stat(path).catch(() => undefined);
-      if (stats?.isDirectory()) await lookIn(path, look, [...around, real]);
-      else if (stats?.isFile()) look.files.set(path, stampOf(stats));
+      if (stats?.isDirectory()) await scanFolder(path, scan, [...around, real]);
+      else if (stats?.isFile())
+        scan.files.set(path, `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}`);
     }),
   );
-}
-
-function stampOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
-  return `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
 }
 
 /** Waits for a file that is empty to get its text, but not for long. */

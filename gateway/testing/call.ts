@@ -10,12 +10,9 @@ import { didYouMean } from '../../schemas/nearest.js';
 import type { CheckOutput } from '../../schemas/parameters/compile-schema.js';
 import { type GatewayError, sentenceOf } from '../errors.js';
 import { fileType, unknownType } from '../http/body.js';
-import { type Bench, callError, createBench } from './bench.js';
+import { callError, checkedHelper, preparedParts } from './checked-helper.js';
 import { openHelper } from './open-helper.js';
 import type { AnswerFor, CallOptions, GivenFile, InputFor, OptionsFor } from './types.js';
-
-/** What all calls of this process share; nothing of it is made before the first. */
-let shared: Bench | undefined;
 
 /**
  * Calls a helper in this process as the gateway would: the input is checked and gets its defaults, files are opened, the handler runs
@@ -37,82 +34,60 @@ export function call<Helper extends object>(
   input: InputFor<Helper>,
   options?: OptionsFor<Helper>,
 ): Promise<AnswerFor<Helper>>;
-export async function call(helper: object, input: object = {}, options: CallOptions = {}): Promise<unknown> {
-  shared ??= createBench();
-  return callOn(shared, helper, input, options);
-}
-
-async function callOn(bench: Bench, declared: object, input: object, options: CallOptions): Promise<unknown> {
+export async function call(
+  declared: object,
+  input: object = {},
+  options: CallOptions = {},
+): Promise<unknown> {
   requireKnown(options);
   const { files = {}, signal, service = 'test/helper', fetch, log } = options;
   signal?.throwIfAborted();
-  const known = await bench.know(declared);
+  const known = await checkedHelper(declared);
   const { declaration } = known.helper;
-  const parts = await bench.prepare(known, readConfig(options.config ?? {}, declaration.config));
+  const parts = await preparedParts(known, readConfig(options.config ?? {}, declaration.config));
   const uploads = await readFiles(files, declaration.files);
   const sent = options.dryrun ? { ...input, dryrun: true } : input;
-  let thrown: unknown;
-  const onThrown = (error: unknown) => {
-    thrown = error;
-  };
-  const { helper, call, close } = openHelper(known, bench, { service, parts, fetch, log, onThrown });
+  const { call, thrown, close } = openHelper(known, { service, parts, fetch, log });
   try {
-    const reply = await call(helper, { body: { kind: 'json', bytes: asBytes(sent) }, uploads }, signal);
+    const bytes = new TextEncoder().encode(JSON.stringify(sent));
+    const reply = await call({ body: { kind: 'json', bytes }, uploads }, signal);
     signal?.throwIfAborted();
-    if (!reply.ok) throw asThrown(reply.error, thrown);
-    return readAnswer(
-      reply.answer,
-      reply.meta.dryrun && declaration.dryrun !== 'run' ? undefined : known.judgeOutput,
-    );
+    if (!reply.ok) throw asThrown(reply.error, thrown());
+    const isOwn = reply.meta.dryrun && declaration.dryrun !== 'run';
+    return readAnswer(reply.answer, isOwn ? undefined : known.checkOutput);
   } finally {
     await close();
   }
 }
 
-const optionNames = Object.keys({
-  files: true,
-  config: true,
-  dryrun: true,
-  fetch: true,
-  signal: true,
-  log: true,
-  service: true,
-} satisfies Record<keyof CallOptions, true>);
+const optionNames: (keyof CallOptions)[] = ['files', 'config', 'dryrun', 'fetch', 'signal', 'log', 'service'];
 
 /** JavaScript has no types that would find a misspelt option, and a test whose files are not sent passes for a wrong reason. */
 function requireKnown(options: object): void {
-  const unknown = Object.keys(options).find((name) => !optionNames.includes(name));
+  const unknown = Object.keys(options).find((name) => !optionNames.some((known) => known === name));
   if (unknown === undefined) return;
   throw new TypeError(`${unknown} is no option of call${didYouMean(unknown, optionNames)}`);
 }
 
-function asBytes(input: object): Uint8Array {
-  return new TextEncoder().encode(JSON.stringify(input));
-}
-
 /** Of a fault the author sees the error itself, which callers never see. */
 function asThrown({ code, message, details, cause }: GatewayError, thrown: unknown): Error {
-  if (code !== 'internal')
-    return callError(code, details ? details.map(sentenceOf).join('; ') : message, {
-      details,
-      cause: thrown,
-    });
+  const words = details ? details.map(sentenceOf).join('; ') : message;
+  if (code !== 'internal') return callError(code, words, { details, cause: thrown });
   const reason = thrown ?? cause;
   return callError(code, reason instanceof Error ? reason.message : inspect(reason), { cause: reason });
 }
 
 /** What was sent; rejects with `output` where it is data that the declaration does not describe. A dry run's is its own. */
-function readAnswer(answer: Answer, judgeOutput: CheckOutput | undefined): unknown {
+function readAnswer(answer: Answer, checkOutput: CheckOutput | undefined): unknown {
   if (answer.kind === 'bytes') {
     const { bytes: body, type, headers = {} } = answer;
     return { body, type, headers };
   }
   const data = JSON.parse(jsonText(answer)) as object;
-  const details = judgeOutput?.(data) ?? [];
+  const details = checkOutput?.(data) ?? [];
   if (details.length === 0) return data;
-  throw callError('output', `the answer is not as output says: ${details.map(sentenceOf).join('; ')}`, {
-    details,
-  });
+  const words = details.map(sentenceOf).join('; ');
+  throw callError('output', `the answer is not as output says: ${words}`, { details });
 }
 
 /** The configuration of a call, with its defaults. Throws `missing_config` for what the gateway would not start without. */
@@ -150,12 +125,12 @@ async function readFiles(
   files: Readonly<Record<string, GivenFile | undefined>>,
   fields: readonly FileField[],
 ): Promise<Map<string, FileBytes>> {
-  const given = Object.entries(files).filter((entry): entry is [string, GivenFile] => entry[1] !== undefined);
-  const read = given.map(async ([name, file]): Promise<[string, FileBytes]> => {
+  const read = new Map<string, FileBytes>();
+  for (const [name, file] of Object.entries(files)) {
     const field = fields.find((each) => each.field === name);
-    return [name, await readGiven(file, field)];
-  });
-  return new Map(await Promise.all(read));
+    if (file !== undefined) read.set(name, await readGiven(file, field));
+  }
+  return read;
 }
 
 async function readGiven(file: GivenFile, field: FileField | undefined): Promise<FileBytes> {

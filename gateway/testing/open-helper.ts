@@ -1,5 +1,15 @@
+import { once } from 'node:events';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { callPlugin, type CallOptions as PluginCallOptions } from '../../pool/call-plugin.js';
 import type { HelperParts } from '../../pool/context/handler-context.js';
-import type { LogLine } from '../../pool/context/messages.js';
+import { type LogLine, refusalIn } from '../../pool/context/messages.js';
+import { PoolError, readThrown } from '../../pool/errors.js';
+import { makePreview } from '../../pool/image/preview.js';
+import { createInputValidator } from '../../pool/input-validator.js';
+import type { Pool, RunTaskOptions } from '../../pool/pool.js';
+import type { CallTask, Task, TaskOutcome } from '../../pool/task.js';
+import { isInspected } from '../../pool/task-limits.js';
 import { loadConfig } from '../config.js';
 import type { CheckedUrl, FetchOptions, Source } from '../download/fetch.js';
 import { createSourceFiles } from '../download/source-files.js';
@@ -13,62 +23,51 @@ import {
 import { type ErrorCode, errorTable, GatewayError } from '../errors.js';
 import { createInboundBudget } from '../http/inbound-budget.js';
 import { largestUpload } from '../http/multipart.js';
-import { createLocalHelpers, type LocalHelpers } from '../local-helpers.js';
-import { createFetchForCall } from '../pipeline/run-helper.js';
+import { createLocalHelpers, type GivenInput } from '../local-helpers.js';
+import { createFetchForCall, MainScope } from '../pipeline/run-helper.js';
 import { levelName } from '../plugins/helper-log.js';
 import type { Helper } from '../plugins/registry.js';
-import type { Bench, CheckedHelper } from './bench.js';
-import { inThisThread } from './this-thread.js';
+import { type CheckedHelper, imageEngine } from './checked-helper.js';
 import type { CallOptions, FakeAnswer, FakeFetch, LoggedLine } from './types.js';
-
-interface OpenHelper extends Pick<LocalHelpers, 'call' | 'close'> {
-  helper: Helper;
-}
 
 interface OpenHelperOptions extends Pick<CallOptions, 'fetch' | 'log'> {
   service: string;
   parts: HelperParts;
-  /** Called with the handler's error, before it becomes data. */
-  onThrown: (error: unknown) => void;
 }
 
 /**
  * The gateway's own stages around one helper, by the gateway's default limits, but with this thread in the place of the pool and a
- * test in that of the network.
+ * test in that of the network. `thrown` gives the handler's error, as it was before it became data.
  */
-export function openHelper(
-  { helper: known, plugin, abilities }: CheckedHelper,
-  bench: Bench,
-  { service, parts, fetch, log, onThrown }: OpenHelperOptions,
-): OpenHelper {
+export function openHelper(checked: CheckedHelper, { service, parts, fetch, log }: OpenHelperOptions) {
   const config = loadConfig({});
-  const imageLimits = { maxPixels: config.maxPixels, maxFrames: config.maxFrames };
-  const bodyLimits = { maxTextBytes: config.maxTextBytes, maxFileBytes: config.maxImageBytes };
-  const maxJsonBytes = 4 * config.maxTextBytes;
-  const maxBodyBytes = Math.floor(config.outputBytes / 4);
-  const timeoutMs = config.taskTimeoutMs;
+  const { maxPixels, maxFrames, maxTextBytes, taskTimeoutMs: timeoutMs } = config;
+  const imageLimits = { maxPixels, maxFrames };
+  const bodyLimits = { maxTextBytes, maxFileBytes: config.maxImageBytes };
+  const maxJsonBytes = 4 * maxTextBytes;
   const inboundBudget = createInboundBudget({
     most: config.arriving,
     bytes: config.inputBytes,
     largest: largestUpload(bodyLimits),
   });
   const source = createFakeSource(fetch);
-  const write = log ? (line: Parameters<typeof readLine>[0]) => log(readLine(line)) : () => undefined;
-  const helper: Helper = { ...known, id: service };
-  const pool = inThisThread({
-    plugin,
+  const write = (line: LogLine) => log?.(readLine(line));
+  const helper: Helper = { ...checked.helper, id: service };
+  let thrown: unknown;
+  const pool = inThisThread(checked, {
     parts,
-    abilities,
-    // Asked for only where there is a picture.
+    // Read only where there is a picture.
     get engine() {
-      return bench.engine();
+      return imageEngine();
     },
     limits: imageLimits,
     maxJsonBytes,
-    maxBodyBytes,
+    maxBodyBytes: Math.floor(config.outputBytes / 4),
     timeoutMs,
     onLog: write,
-    onThrown,
+    onThrown: (error) => {
+      thrown = error;
+    },
   });
   const local = createLocalHelpers({
     registry: new Map([[service, helper]]),
@@ -87,8 +86,124 @@ export function openHelper(
     },
     close: async () => inboundBudget.close(),
   });
-  return { helper, call: local.call, close: local.close };
+  return {
+    call: (input: GivenInput, signal?: AbortSignal) => local.call(helper, input, signal),
+    thrown: () => thrown,
+    close: local.close,
+  };
 }
+
+/** Milliseconds that a handler has after its deadline to end by itself. */
+const graceMs = 250;
+
+const never = new AbortController().signal;
+
+interface ThisThreadOptions extends PluginCallOptions {
+  parts: HelperParts;
+  timeoutMs: number;
+  onLog: (line: LogLine) => void;
+  onThrown: (error: unknown) => void;
+}
+
+/**
+ * Stands in for the pool: does in this thread what a worker would do. Nothing guards the process against the helper, so that what
+ * it lets escape fails the test run as in any program.
+ */
+function inThisThread(
+  { plugin, abilities }: CheckedHelper,
+  options: ThisThreadOptions,
+): Pick<Pool, 'ticket'> {
+  const { parts, onLog, onThrown } = options;
+  const validate = createInputValidator(abilities);
+
+  async function call(task: CallTask, { host, signal = never }: RunTaskOptions): Promise<TaskOutcome> {
+    const scope = new MainScope(
+      { state: { signal, bytesIn: 0 }, caller: testCaller },
+      task.context,
+      {
+        log: { logLevel: 'trace', write: onLog },
+        fetch: (_, request, signal) => {
+          if (!host) throw new Error('nothing is fetched for this task');
+          return host.fetch(request, signal);
+        },
+      },
+      parts,
+    );
+    const loaded = { service: task.context.service, plugin, shipped: true, parts };
+    // A worker has loaded it before the call's time begins.
+    if (task.files) await options.engine;
+    const timeoutMs = task.timeoutMs ?? options.timeoutMs;
+    const began = performance.now();
+    // While the handler computes no timer runs here. A breakpoint must not end the call.
+    const isLate = () => !isInspected() && performance.now() - began > timeoutMs;
+    const ended = new AbortController();
+    const untilEnd = { signal: ended.signal };
+    const deadline = async () => {
+      await sleep(timeoutMs, undefined, untilEnd);
+      scope.abort('deadline');
+      await sleep(graceMs, undefined, untilEnd);
+      throw lateError();
+    };
+    const gone = async () => {
+      if (!signal.aborted) await once(signal, 'abort', untilEnd);
+      scope.abort('gone');
+      throw new PoolError('shutting_down', 'the call was given up');
+    };
+    try {
+      const ends = isInspected() ? [gone()] : [gone(), deadline()];
+      const value = await Promise.race([callPlugin(loaded, task, scope, options), ...ends]);
+      if (isLate()) throw lateError();
+      return { ok: true, value, ms: 0 };
+    } catch (error) {
+      if (error instanceof PoolError || !isLate()) throw error;
+      throw lateError(error);
+    } finally {
+      ended.abort();
+      scope.end();
+    }
+  }
+
+  async function answer(task: Exclude<Task, CallTask>) {
+    if (task.kind === 'validate') return validate(task);
+    const { bytes, maxBytes } = task;
+    const { body, type } = await makePreview(await options.engine, bytes, options.limits, { maxBytes });
+    return { kind: 'bytes', bytes: body, type } as const;
+  }
+
+  async function run(task: Task, options: RunTaskOptions): Promise<TaskOutcome> {
+    const began = performance.now();
+    try {
+      if (task.kind === 'call') return await call(task, options);
+      return { ok: true, value: await answer(task), ms: performance.now() - began };
+    } catch (error) {
+      if (error instanceof PoolError) throw error;
+      onThrown(error);
+      const refusal = refusalIn(error);
+      const failed = { ok: false as const, ...readThrown(error), ms: performance.now() - began };
+      return refusal ? { ...failed, refusal } : failed;
+    }
+  }
+
+  return {
+    ticket: () => ({
+      reserve: async () => undefined,
+      cancelReservation: () => undefined,
+      run: (task, options = {}) => run(task, options),
+      release: () => undefined,
+    }),
+  };
+}
+
+function lateError(cause?: unknown): PoolError {
+  return new PoolError('helper_timeout', 'the task ran past its time', { cause });
+}
+
+const noLimits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
+const testCaller = {
+  tenant: { id: 'test', name: 'test', weight: 1, limits: noLimits },
+  keyId: 'test',
+  scopes: null,
+};
 
 const noneExempt = parseExemptOrigins([]);
 

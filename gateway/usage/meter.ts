@@ -44,10 +44,9 @@ export function createUsageMeter({ access, writer, logger, maxRows }: UsageMeter
     record(call: UsageRecord): void {
       if (tally.add(call) || overflowed) return;
       overflowed = true;
-      logger.error(
-        {},
-        'too many rows of usage are waiting for the database; calls on further rows go uncounted',
-      );
+      const message =
+        'too many rows of usage are waiting for the database; calls on further rows go uncounted';
+      logger.error({}, message);
     },
     /** A tenant's figures; at most one flush interval behind. Rejects with `invalid_input` naming what is wrong with the query. */
     async usage(tenant: string, query: UsageQuery = {}): Promise<UsagePage> {
@@ -89,6 +88,9 @@ function errorClass(status: number): 'errors_client' | 'errors_limited' | 'error
   return undefined;
 }
 
+const noErrors = { errors_client: 0, errors_limited: 0, errors_server: 0 };
+const nothing = { calls: 0, ...noErrors, bytes_in: 0, bytes_out: 0, cpu_ms: 0 };
+
 /** Calls summed up by day, tenant, key and helper, in at most `maxRows` rows: it grows with keys × helpers, not with calls. */
 export function createTally(maxRows = 200_000) {
   const rows = new Map<string, UsageTable>();
@@ -106,7 +108,6 @@ export function createTally(maxRows = 200_000) {
   }
 
   return {
-    size: () => rows.size,
     /** False where a further row would pass the limit; calls on known rows always count. */
     add(record: UsageRecord): boolean {
       const day = nameDay(record.at ?? Date.now());
@@ -114,11 +115,8 @@ export function createTally(maxRows = 200_000) {
       let row = rows.get(name);
       if (!row) {
         if (rows.size >= maxRows) return false;
-        row = {
-          ...{ tenant: record.tenant, day, key_id: record.key, service: record.service },
-          ...{ calls: 0, errors_client: 0, errors_limited: 0, errors_server: 0 },
-          ...{ bytes_in: 0, bytes_out: 0, cpu_ms: 0 },
-        };
+        const { tenant, key, service } = record;
+        row = { tenant, day, key_id: key, service, ...nothing };
         rows.set(name, row);
       }
       row.calls += 1;

@@ -46,21 +46,9 @@ export interface UsagePage {
   next?: string;
 }
 
-function toRow(row: UsageTable): UsageRow {
-  const { errors_client, errors_limited, errors_server } = row;
-  return {
-    day: row.day,
-    key: row.key_id,
-    service: row.service,
-    calls: row.calls,
-    errors: errors_client + errors_limited + errors_server,
-    errors_client,
-    errors_limited,
-    errors_server,
-    bytes_in: row.bytes_in,
-    bytes_out: row.bytes_out,
-    cpu_ms: Math.round(row.cpu_ms * 10) / 10,
-  };
+function toRow({ tenant: _, day, key_id: key, service, calls, ...sums }: UsageTable): UsageRow {
+  const errors = sums.errors_client + sums.errors_limited + sums.errors_server;
+  return { day, key, service, calls, errors, ...sums, cpu_ms: Math.round(sums.cpu_ms * 10) / 10 };
 }
 
 /**
@@ -98,19 +86,15 @@ export async function readUsage(
   return found.length > limit && end ? { rows, next: formatUsageCursor(end) } : { rows };
 }
 
-interface UsageCursor {
-  day: string;
-  key: string;
-  service: string;
-}
+type UsageCursor = Pick<UsageRow, 'day' | 'key' | 'service'>;
 
 /** Opaque to its reader: its form may change. */
-export function formatUsageCursor({ day, key, service }: UsageCursor): string {
+function formatUsageCursor({ day, key, service }: UsageCursor): string {
   return Buffer.from(JSON.stringify([day, key, service])).toString('base64url');
 }
 
-/** Reads what `formatCursor` wrote; throws `invalid_input` naming `after` for anything else. */
-export function parseUsageCursor(text: string): UsageCursor {
+/** Reads what `formatUsageCursor` wrote; throws `invalid_input` naming `after` for anything else. */
+function parseUsageCursor(text: string): UsageCursor {
   try {
     const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
     if (Array.isArray(parts) && parts.length === 3) {

@@ -45,17 +45,10 @@ const columns = [...nameColumns, ...countColumns, 'cpu_ms'] as const;
 
 /** The order of the table's own key. */
 export function compareUsageRows(a: UsageTable, b: UsageTable): number {
-  return (
-    compare(a.tenant, b.tenant) ||
-    compare(a.day, b.day) ||
-    compare(a.key_id, b.key_id) ||
-    compare(a.service, b.service)
-  );
-}
-
-function compare(a: string, b: string): number {
-  if (a < b) return -1;
-  return a === b ? 0 : 1;
+  for (const column of nameColumns) {
+    if (a[column] !== b[column]) return a[column] < b[column] ? -1 : 1;
+  }
+  return 0;
 }
 
 const intoColumns = sql.raw(columns.join(', '));
@@ -90,22 +83,11 @@ export async function addUsageRows(
 /** Deletes figures of days before the last `days` days, today included. */
 export function pruneUsage(days: number): Prune {
   return async function pruneUsage(trx, now, most) {
-    const { numDeletedRows } = await trx
-      .withTables<UsageTables>()
-      .deleteFrom('usage_daily')
-      .where(({ eb, refTuple, selectFrom }) =>
-        eb(
-          refTuple('tenant', 'day', 'key_id', 'service'),
-          'in',
-          selectFrom('usage_daily')
-            .select(['tenant', 'day', 'key_id', 'service'])
-            .where('day', '<=', dayOf(now - days * dayMs))
-            .limit(most)
-            .$asTuple('tenant', 'day', 'key_id', 'service'),
-        ),
-      )
-      .executeTakeFirstOrThrow();
-    return Number(numDeletedRows);
+    const { numAffectedRows } = await sql`
+      delete from usage_daily where (${keyColumns}) in
+      (select ${keyColumns} from usage_daily where day <= ${dayOf(now - days * dayMs)} limit ${most})
+    `.execute(trx);
+    return Number(numAffectedRows);
   };
 }
 

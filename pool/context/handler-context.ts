@@ -8,6 +8,7 @@ import {
   type AbortCause,
   type CallIds,
   type Fetched,
+  type FetchOptions,
   type FetchRequest,
   type FromThread,
   fetchAfterEnd,
@@ -20,19 +21,7 @@ import {
 } from './messages.js';
 
 /** The main thread's end of the link to a worker while a task runs. */
-interface ThreadLink {
-  /** The other end, which moves to the worker. */
-  readonly port: MessagePort;
-  /** A task begins; `host` serves the worker's requests. */
-  begin(task: number, host: TaskHost | undefined): void;
-  /** Aborts the task in the worker. */
-  abort(why: AbortCause): void;
-  /** The task has ended: its fetches are aborted. */
-  end(): void;
-  close(): void;
-}
-
-export function createThreadLink(onLog: ((line: LogLine) => void) | undefined): ThreadLink {
+export function createThreadLink(onLog: ((line: LogLine) => void) | undefined) {
   const { port1: own, port2: port } = new MessageChannel();
   let current: { task: number; host: TaskHost | undefined } | undefined;
   let fetches: AbortController | undefined;
@@ -68,40 +57,37 @@ export function createThreadLink(onLog: ((line: LogLine) => void) | undefined): 
   }
 
   return {
+    /** The other end, which moves to the worker. */
     port,
-    begin(task, host) {
+    /** A task begins; `host` serves the worker's requests. */
+    begin(task: number, host: TaskHost | undefined): void {
       current = { task, host };
     },
-    abort(why) {
+    /** Aborts the task in the worker. */
+    abort(why: AbortCause): void {
       if (current) send({ kind: 'end', task: current.task, why });
       stopFetches();
     },
-    end() {
+    /** The task has ended: its fetches are aborted. */
+    end(): void {
       current = undefined;
       stopFetches();
     },
-    close() {
+    close(): void {
       stopFetches();
       own.close();
     },
   };
 }
 
+export type WorkerLink = ReturnType<typeof createWorkerLink>;
+
 /** A worker's end of the same link. */
-export interface WorkerLink {
-  /** A call begins. */
-  begin(task: number, ids: CallIds, redactor: Redactor | undefined): CallScope;
-  /** It has ended, and with it all that it waits for. */
-  end(): void;
-}
-
-interface PendingFetch {
-  resolve: (fetched: Fetched) => void;
-  reject: (error: unknown) => void;
-}
-
-export function createWorkerLink(port: MessagePort, logLevel: string): WorkerLink {
-  const pending = new Map<number, PendingFetch>();
+export function createWorkerLink(port: MessagePort, logLevel: string) {
+  const pending = new Map<
+    number,
+    { resolve: (fetched: Fetched) => void; reject: (error: unknown) => void }
+  >();
   let current: WorkerScope | undefined;
   let lastId = 0;
 
@@ -109,7 +95,7 @@ export function createWorkerLink(port: MessagePort, logLevel: string): WorkerLin
     readonly task: number;
 
     constructor(task: number, ids: CallIds, redactor: Redactor | undefined) {
-      super(ids, logParts, redactor);
+      super(ids, { logLevel, write: (line) => send({ kind: 'log', line }) }, redactor);
       this.task = task;
     }
 
@@ -123,8 +109,6 @@ export function createWorkerLink(port: MessagePort, logLevel: string): WorkerLin
       });
     }
   }
-
-  const logParts: LogSink = { logLevel, write: (line) => send({ kind: 'log', line }) };
 
   port.on('message', (message: ToThread) => {
     if (message.task !== current?.task) return;
@@ -151,11 +135,13 @@ export function createWorkerLink(port: MessagePort, logLevel: string): WorkerLin
   }
 
   return {
-    begin(task, ids, redactor) {
+    /** A call begins. */
+    begin(task: number, ids: CallIds, redactor: Redactor | undefined): CallScope {
       current = new WorkerScope(task, ids, redactor);
       return current;
     },
-    end() {
+    /** It has ended, and with it all that it waits for. */
+    end(): void {
       current?.end();
       current = undefined;
       if (pending.size > 0) rejectAll(fetchAfterEnd());
@@ -188,9 +174,6 @@ export function createRedactor(secrets: readonly string[]): Redactor | undefined
   };
 }
 
-/** A handler's log: pino's methods. */
-type CallLog = Logger;
-
 /** Lines that a call may write, and characters of one. */
 const maxLogLines = 1_000;
 const maxLogCharacters = 16_384;
@@ -202,17 +185,9 @@ function createCallLog(
   { service, request_id }: CallIds,
   { logLevel: level, write }: LogSink,
   redactor?: Redactor,
-): CallLog {
+): Logger {
   pino ??= createRequire(import.meta.url)('pino') as typeof import('pino').pino;
   let lines = 0;
-
-  function send(text: string): void {
-    lines += 1;
-    if (lines > maxLogLines + 1) return;
-    const line =
-      lines > maxLogLines ? warning(`the call wrote more than ${maxLogLines} lines; no more are kept`) : text;
-    write({ service, request_id, text: redactor ? redactLine(line, redactor) : line });
-  }
 
   const options = {
     level,
@@ -232,8 +207,13 @@ function createCallLog(
   };
   return pino(options, {
     write(written: string) {
-      const text = written.trimEnd();
-      send(text.length > maxLogCharacters ? truncateLine(text) : text);
+      lines += 1;
+      if (lines > maxLogLines + 1) return;
+      const isLast = lines > maxLogLines;
+      const line = isLast
+        ? warning(`the call wrote more than ${maxLogLines} lines; the others are dropped`)
+        : truncateLine(written.trimEnd());
+      write({ service, request_id, text: redactor ? redactLine(line, redactor) : line });
     },
   });
 }
@@ -250,24 +230,19 @@ function redactLine(line: string, redactor: Redactor): string {
     JSON.parse(hidden);
     return hidden;
   } catch {
-    return warning('a line was left out: what it held beside a secret cannot be told apart');
+    return warning('a line was left out: it cannot be separated from a secret in it');
   }
 }
 
-/** The beginning of a line as text: cut, it is no JSON any more. */
+/** Of a long line the beginning, as text: cut, it is no JSON any more. */
 function truncateLine(text: string): string {
+  if (text.length <= maxLogCharacters) return text;
   const level = Number(/^\{"level":(\d+)/.exec(text)?.[1] ?? 30);
   return JSON.stringify({
     level,
     msg: `a line of ${text.length} characters, of which the first ${maxLogCharacters} follow`,
     line: text.slice(0, maxLogCharacters),
   });
-}
-
-/** What a handler may say of a fetch. */
-interface FetchOptions {
-  accept?: string;
-  maxBytes?: number;
 }
 
 type CallFetch = (url: string | URL, options?: FetchOptions) => Promise<Fetched>;
@@ -300,20 +275,18 @@ function toFetchRequest(url: unknown, options: unknown): FetchRequest {
   }
   return {
     url: String(url),
-    ...(accept === undefined ? {} : { accept }),
-    ...(maxBytes === undefined ? {} : { maxBytes }),
+    ...(accept !== undefined && { accept }),
+    ...(maxBytes !== undefined && { maxBytes }),
   };
 }
 
-/**
- * One call while it lasts: what its handler may use beside the input. Its parts are made on first use: most calls use none.
- */
+/** One call while it lasts: what its handler may use beside the input. Its parts are made on first use: most calls use none. */
 export abstract class CallScope {
   readonly ids: CallIds;
   readonly #parts: LogSink;
   readonly #redactor: Redactor | undefined;
   #controller: AbortController | undefined;
-  #log: CallLog | undefined;
+  #log: Logger | undefined;
   #fetch: CallFetch | undefined;
   #reason: DOMException | undefined;
   #over = false;
@@ -340,7 +313,7 @@ export abstract class CallScope {
     return this.#controller.signal;
   }
 
-  get log(): CallLog {
+  get log(): Logger {
     this.#log ??= createCallLog(this.ids, this.#parts, this.#redactor);
     return this.#log;
   }
@@ -374,7 +347,7 @@ export abstract class CallScope {
     if (this.#reason || this.#over) return;
     this.#reason =
       why === 'gone'
-        ? new DOMException('The client has gone; nobody waits for the answer.', 'AbortError')
+        ? new DOMException('The client has disconnected.', 'AbortError')
         : new DOMException('The call is past its deadline.', 'TimeoutError');
     this.#controller?.abort(this.#reason);
   }
@@ -424,7 +397,7 @@ export class HandlerContext {
     return this.#scope.signal;
   }
 
-  get log(): CallLog {
+  get log(): Logger {
     return this.#scope.log;
   }
 

@@ -1,12 +1,16 @@
 import { codedError } from '../errors.js';
 
-/** A fetch for a handler. */
-export interface FetchRequest {
-  url: string;
+/** What a handler may ask of a fetch. */
+export interface FetchOptions {
   /** The `Accept` header; anything where absent. */
   accept?: string;
-  /** Bytes of the answer's body at most; what the gateway takes where absent. */
+  /** Bytes of the body at most, where that is less than the gateway's own limit. */
   maxBytes?: number;
+}
+
+/** A fetch for a handler. */
+export interface FetchRequest extends FetchOptions {
+  url: string;
 }
 
 /** An answer of any status. Names of headers are in lower case; values of one that came several times are joined. */
@@ -26,10 +30,14 @@ export interface FetchRefusal {
 /** Why a call is to be given up. */
 export type AbortCause = 'gone' | 'deadline';
 
-/** A line of a handler's log: `text` is a JSON object with `level` and, mostly, `msg`. */
-export interface LogLine {
+/** What every line of a call's log says. */
+export interface CallIds {
   service: string;
   request_id: string;
+}
+
+/** A line of a handler's log: `text` is a JSON object with `level` and, mostly, `msg`. */
+export interface LogLine extends CallIds {
   text: string;
 }
 
@@ -49,12 +57,6 @@ export interface LogSink {
   /** Lines below it are not made. */
   logLevel: string;
   write(line: LogLine): void;
-}
-
-/** What every line of a call's log says. */
-export interface CallIds {
-  service: string;
-  request_id: string;
 }
 
 /** What a call in a worker may request of the main thread, which does all network. */
@@ -95,8 +97,5 @@ export function refusalIn(error: unknown): FetchRefusal | undefined {
 
 /** A fetch after the answer. */
 export function fetchAfterEnd(): Error {
-  return fetchError({
-    code: 'internal',
-    message: 'The call has ended; nothing is fetched for it any more.',
-  });
+  return fetchError({ code: 'internal', message: 'The call has ended; nothing is fetched for it any more.' });
 }

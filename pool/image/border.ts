@@ -1,34 +1,10 @@
 import { type BorderOptions, inPixels, type Measure, type Size } from './engine.js';
-import { placeOnCanvas, type Raster, withAlpha } from './raster.js';
-
-/** A border in pixels. */
-export interface BorderPlan {
-  top: number;
-  right: number;
-  bottom: number;
-  left: number;
-  /** `#rrggbb`. */
-  color: string;
-  /** Of the outer corners; 0 for square ones. */
-  radius: number;
-  /** Over the picture's own edges. */
-  inset: boolean;
-}
+import { placeOnCanvas, putOnNothing, putOnWhite, type Raster, withAlpha } from './raster.js';
 
 /** What validated options mean for a picture of this size, and the size that it then has. */
-export function planBorder(
-  size: Size,
-  {
-    width,
-    top = width,
-    right = width,
-    bottom = width,
-    left = width,
-    color,
-    radius = 0,
-    inset,
-  }: BorderOptions,
-): { plan: BorderPlan; width: number; height: number } {
+export function planBorder(size: Size, options: BorderOptions) {
+  const { width, top = width, right = width, bottom = width, left = width } = options;
+  const { color, radius = 0, inset = false } = options;
   const shorter = Math.min(size.width, size.height);
   const pixels = (measure: Measure) => inPixels(measure, shorter);
   const sides = { top: pixels(top), right: pixels(right), bottom: pixels(bottom), left: pixels(left) };
@@ -37,14 +13,14 @@ export function planBorder(
     : { width: size.width + sides.left + sides.right, height: size.height + sides.top + sides.bottom };
   // As CSS has it: corners that would meet are made smaller until they touch.
   const roundest = Math.floor(Math.min(grown.width, grown.height) / 2);
-  const plan = { ...sides, color, radius: Math.min(pixels(radius), roundest), inset: inset === true };
+  const plan = { ...sides, color, radius: Math.min(pixels(radius), roundest), inset };
   return { plan, width: grown.width, height: grown.height };
 }
 
-/**
- * Every frame in a border of one solid colour, around it or over its edges; what lies outside rounded corners is transparent, or
- * white where `opaque`. May draw in place. Own code so that both engines give the same pixels.
- */
+/** A border in pixels; `radius` is that of the outer corners, 0 for square ones. */
+export type BorderPlan = ReturnType<typeof planBorder>['plan'];
+
+/** Draws a border on every frame, maybe in place; outside its corners is transparent or, if `opaque`, white. */
 export function drawBorder(raster: Raster, plan: BorderPlan, opaque: boolean): Raster {
   const framed = plan.inset ? paintSides(raster, plan) : extendRaster(raster, plan);
   return plan.radius === 0 ? framed : roundCorners(framed, plan, opaque);
@@ -53,53 +29,43 @@ export function drawBorder(raster: Raster, plan: BorderPlan, opaque: boolean): R
 /** Lines within a row of pixels at which the curve is looked at. */
 const scanLines = 8;
 
-/** One corner, from the outside inwards: how far it is from pixel (0, 0), and which way its rows and columns run. */
-interface BorderCorner {
-  x: number;
-  y: number;
-  stepX: 1 | -1;
-  stepY: 1 | -1;
-  /** The border's width on its two sides. */
-  across: number;
-  down: number;
-}
-
 /**
- * Rounds the corners of a picture that has its border already, as CSS rounds a box (Backgrounds and Borders 3, 4.2): the outer edge
- * is a quarter of a circle, the inner one of an ellipse whose radii are less by the border's widths, and square where nothing is
- * left of them. Edges are smooth, by the share of each pixel that lies inside. Draws in place where there is an alpha channel.
+ * Rounds the corners as CSS rounds a box (Backgrounds and Borders 3, 4.2): the outer edge is a quarter of a circle, the
+ * inner one of an ellipse whose radii are less by the border's widths. Draws in place where there is an alpha channel.
  */
 function roundCorners(framed: Raster, plan: BorderPlan, opaque: boolean): Raster {
   const raster = opaque ? framed : withAlpha(framed);
   const { width, height, frames } = raster;
   const { top, right, bottom, left, radius } = plan;
-  const corners: BorderCorner[] = [
+  // Each from the outside inwards: its first pixel, which way it runs, and the border's widths on its two sides.
+  const corners = [
     { x: 0, y: 0, stepX: 1, stepY: 1, across: left, down: top },
     { x: width - 1, y: 0, stepX: -1, stepY: 1, across: right, down: top },
     { x: 0, y: height - 1, stepX: 1, stepY: -1, across: left, down: bottom },
     { x: width - 1, y: height - 1, stepX: -1, stepY: -1, across: right, down: bottom },
   ];
-  const draw = opaque ? putOnWhite : putOnNothing;
-  const color = [1, 3, 5].map((at) => Number.parseInt(plan.color.slice(at, at + 2), 16));
+  const { data, channels } = raster;
+  const [red = 0, green = 0, blue = 0] = pixelOf(plan, 3);
   for (const corner of corners) {
     const outer = new Float64Array(radius + 1);
     const inner = new Float64Array(radius + 1);
     for (let j = 0; j < radius; j++) {
-      coverRow(outer, radius, { radiusX: radius, radiusY: radius, fromX: 0, fromY: 0, row: j });
-      coverRow(inner, radius, {
-        radiusX: radius - corner.across,
-        radiusY: radius - corner.down,
-        fromX: corner.across,
-        fromY: corner.down,
-        row: j,
-      });
+      coverRow(outer, radius, radius, radius, 0, 0, j);
+      coverRow(inner, radius, radius - corner.across, radius - corner.down, corner.across, corner.down, j);
       for (let i = 0; i < radius; i++) {
         const within = outer[i] as number;
         const picture = inner[i] as number;
-        if (picture === 1 || (within === 1 && picture === 0 && isOnBorder(corner, i, j))) continue;
+        const isOnBorder = i < corner.across || j < corner.down;
+        if (picture === 1 || (within === 1 && picture === 0 && isOnBorder)) continue;
         const at = (corner.y + corner.stepY * j) * width + corner.x + corner.stepX * i;
         for (let frame = 0; frame < frames; frame++) {
-          draw(raster, (frame * width * height + at) * raster.channels, color, within, picture);
+          const to = (frame * width * height + at) * channels;
+          const seen = opaque ? picture : (picture * (data[to + 3] as number)) / 255;
+          const ring = Math.max(0, within - picture);
+          const mix = (at: number, color: number) => (data[at] as number) * seen + color * ring;
+          const put = opaque ? putOnWhite : putOnNothing;
+          const alpha = opaque ? within : seen + ring;
+          put(data, to, mix(to, red), mix(to + 1, green), mix(to + 2, blue), alpha);
         }
       }
     }
@@ -107,22 +73,16 @@ function roundCorners(framed: Raster, plan: BorderPlan, opaque: boolean): Raster
   return raster;
 }
 
-/** Whether a pixel has the border's colour already. */
-function isOnBorder({ across, down }: BorderCorner, i: number, j: number): boolean {
-  return i < across || j < down;
-}
-
-interface Quarter {
-  radiusX: number;
-  radiusY: number;
-  /** Where the box begins whose corner it is. */
-  fromX: number;
-  fromY: number;
-  row: number;
-}
-
-/** The share of each pixel of a row that lies inside a rounded corner: exact across, and from some lines down. */
-function coverRow(out: Float64Array, count: number, { radiusX, radiusY, fromX, fromY, row }: Quarter): void {
+/** The share of each of a row's first pixels that lies inside the rounded corner of a box from `fromX` and `fromY`. */
+function coverRow(
+  out: Float64Array,
+  count: number,
+  radiusX: number,
+  radiusY: number,
+  fromX: number,
+  fromY: number,
+  row: number,
+): void {
   out.fill(0);
   if (row < fromY) return;
   const square = radiusX <= 0 || radiusY <= 0;
@@ -144,29 +104,6 @@ function coverRow(out: Float64Array, count: number, { radiusX, radiusY, fromX, f
     out[i] = covered > 1 - 1e-9 ? 1 : covered;
   }
 }
-
-/** Writes a pixel of which a share lies within the border's outer edge, and a part of that inside the inner one, where the picture is. */
-type Put = (raster: Raster, at: number, color: readonly number[], within: number, picture: number) => void;
-
-const putOnNothing: Put = ({ data }, at, color, within, picture) => {
-  const seen = (picture * (data[at + 3] as number)) / 255;
-  const ring = Math.max(0, within - picture);
-  const alpha = seen + ring;
-  for (let c = 0; c < 3; c++) {
-    const mixed = (data[at + c] as number) * seen + (color[c] as number) * ring;
-    data[at + c] = alpha === 0 ? 0 : Math.min(255, mixed / alpha + 0.5);
-  }
-  data[at + 3] = Math.min(255, alpha * 255 + 0.5);
-};
-
-/** On pixels that are opaque, of three channels or four. */
-const putOnWhite: Put = ({ data }, at, color, within, picture) => {
-  const ring = Math.max(0, within - picture);
-  for (let c = 0; c < 3; c++) {
-    const mixed = (data[at + c] as number) * picture + (color[c] as number) * ring + 255 * (1 - within);
-    data[at + c] = Math.min(255, mixed + 0.5);
-  }
-};
 
 function extendRaster(raster: Raster, plan: BorderPlan): Raster {
   const { top, right, bottom, left } = plan;

@@ -34,7 +34,7 @@ export type Corner = 'top-left' | 'top-right' | 'bottom-left' | 'bottom-right';
 
 export type Position = Corner | 'center';
 
-/** What an image may cost at most; both limits hold for the input and for the result. */
+/** What an image may cost at most, as input and as result. */
 export interface ImageLimits {
   /** Width × height × frames. */
   maxPixels: number;
@@ -63,17 +63,11 @@ export interface MarkOptions {
   position?: Position | undefined;
   /** 0 (invisible) to 1 (solid); default 0.5. */
   opacity?: number | undefined;
-  /**
-   * Distance from the edges: pixels, per cent of the picture's shorter side, or `auto`, the default: a twentieth of that, for text no more
-   * than half its font size. A tenth of each side is left to the mark at least.
-   */
+  /** Pixels from the edges, per cent of the shorter side, or `auto`, the default: a twentieth, or half the font size. */
   margin?: Measure | 'auto' | undefined;
   /** Degrees clockwise by which the mark is turned; default 0. It is shrunk where it would not fit inside. */
   rotate?: number | undefined;
-  /**
-   * Covers all of the picture with copies, some cut at the edges, in place of one mark at its position; `spacing` is between them: pixels,
-   * per cent of the picture's shorter side, or `auto`, the default: half the mark's longer side.
-   */
+  /** Covers the picture with copies, so far apart: as the margin, or `auto`, the default: half the longer side. */
   tile?: { spacing?: Measure | 'auto' | undefined } | undefined;
 }
 
@@ -81,15 +75,13 @@ export interface MarkOptions {
 export interface WatermarkOptions extends MarkOptions {
   /** Every character must be drawable by a loaded font; with `wrap` a line break ends a line. */
   text: string;
-  /**
-   * Pixels, or `auto`, the default: a twentieth of the picture's shorter side and at least 12; shrunk where the text would not fit inside.
-   */
+  /** Pixels, at most; `auto`, the default, is a twentieth of the shorter side, at least 12. */
   fontSize?: number | 'auto' | undefined;
-  /** `#rrggbb`, or `auto`, the default: black or white, whichever stands out more from the pixels that the text lies on. */
+  /** `#rrggbb`, or `auto`, the default: black or white, whichever stands out more from the pixels below. */
   color?: string | undefined;
-  /** Pixels around the letters, in black or white, whichever stands out from their colour; shrunk as the text is. Default 0. */
+  /** Pixels around the letters, black or white, whichever stands out from their colour; shrunk with the text. */
   outline?: number | undefined;
-  /** Breaks the text into lines that fit, at most so many; an ellipsis ends the last. Without it the text is one line. */
+  /** Breaks the text into lines that fit, at most so many; an ellipsis ends the last. Default: one line. */
   wrap?: { maxLines: number } | undefined;
   mark?: undefined;
 }
@@ -103,8 +95,8 @@ export interface LogoOptions extends MarkOptions {
 }
 
 /**
- * How a picture fills a width and a height that are both given; the names, and the default, are sharp's. `cover`: fills them,
- * and what is too much on two sides is cut off evenly. `inside`: as large as fits in them, whole. `fill`: stretched.
+ * How a picture fills two given sides, as in sharp: `cover` cuts off evenly what is too much, `inside` is as large as
+ * fits in them, `fill` is stretched.
  */
 export type Fit = 'cover' | 'inside' | 'fill';
 
@@ -118,12 +110,9 @@ export interface ResizeOptions {
 }
 
 /** A rectangle inside the picture, in pixels from its top left corner. */
-export interface CropOptions {
+export interface CropOptions extends Size {
   left: number;
   top: number;
-  /** At least 1. */
-  width: number;
-  height: number;
 }
 
 /** Where an overlay's top left corner goes, in pixels; may be negative. */
@@ -146,10 +135,9 @@ export interface EncodedImage {
 }
 
 /**
- * A picture as plugins see it: upright (EXIF orientation applied), sRGB, 8 bit, without metadata.
- * Operations are recorded and run when it is encoded; each returns the picture to go on with and leaves this one as it is.
- * An option that is no number of the kind that is asked for is a TypeError, the plugin's fault; a number out of its range
- * is `{code: 'invalid_input', details}` that names the option, so that a caller whose own number it was gets a 400.
+ * A picture as plugins see it: upright, sRGB, 8 bit, without metadata. Operations are recorded and run when it is
+ * encoded; each returns a new picture. A value of the wrong kind is a TypeError, the plugin's fault; a number out of
+ * its range is `{code: 'invalid_input', details}` on the option, for it may be the caller's.
  */
 export interface Image {
   /** Pixels, upright. */
@@ -172,17 +160,13 @@ export interface Image {
   resize(options: ResizeOptions): Image;
   /** A part of the picture. */
   crop(options: CropOptions): Image;
-  /**
-   * Turned clockwise, by any angle. Multiples of 90 move pixels and change none; others give a larger picture, transparent
-   * around the turned one, white in a jpg.
-   */
+  /** Turned clockwise. Multiples of 90 change no pixel; others leave transparent corners, white in a jpg. */
   rotate(degrees: number): Image;
   /** Another picture laid over this one, the first frame of it over every frame; what lies outside is cut off. */
   composite(overlay: Image, options?: CompositeOptions): Image;
   /**
-   * Runs the operations and encodes. `same` is the format of the file, in which an animation stays one. Throws an `ImageError`:
-   * `bad_image` where the data turns out to be broken, `image_too_large` where the result, or a picture on the way to it,
-   * would pass the limits; and `invalid_input` on `format` for what the engine that runs here does not write.
+   * Runs the operations and encodes. Throws an `ImageError`, `bad_image` or `image_too_large`, or `invalid_input` on
+   * `format` for what the running engine does not write.
    */
   encode(format: OutputFormat, options?: EncodeOptions): Promise<EncodedImage>;
 }
@@ -193,32 +177,29 @@ export type EngineChoice = 'auto' | EngineName;
 /** EXIF orientation: 1 is upright; 2 to 8 name the flip and turn that bring the picture upright. */
 export type Orientation = 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8;
 
-/** What a file says of itself, read before any decoder runs. */
-export interface ImageHeader {
-  format: SourceImageFormat;
-  /** Pixels as stored, before `orientation` is applied. */
-  width: number;
-  /** Pixels of one frame as stored. */
-  height: number;
-  /** Frames of an animation, 1 for a still picture. Counting stops one past the most that the caller accepts. */
+export interface FrameSize extends Size {
+  /** 1 for a still picture. */
   frames: number;
+}
+
+/** What a file says of itself: pixels as stored, frames up to one past the most that the caller accepts. */
+export interface ImageHeader extends FrameSize {
+  format: SourceImageFormat;
   orientation: Orientation;
   /** Whether the colours are four inks, which need another way to sRGB than all others. */
   cmyk: boolean;
-}
-
-export interface KnownImage {
-  /** Begins the message of a fault that shows when the picture is decoded, where it is one of several. */
-  name?: string | undefined;
-  /** Where `checkHeader` has read it already. */
-  header?: ImageHeader | undefined;
 }
 
 /** Decodes and encodes pictures; every engine passes the same contract suite. */
 export interface ImageEngine {
   readonly name: EngineName;
   /** Opens a JPEG, PNG, WebP or GIF. Throws an `ImageError` for anything else and for what passes `limits`. */
-  open(bytes: Uint8Array, limits: ImageLimits, known?: KnownImage): Promise<Image>;
+  open(
+    bytes: Uint8Array,
+    limits: ImageLimits,
+    /** A name to begin messages with, where it is one of several; its header, where it was read already. */
+    known?: { name?: string | undefined; header?: ImageHeader | undefined },
+  ): Promise<Image>;
 }
 
 /** A fault of the picture, not of the gateway. `message` is public. */
@@ -241,8 +222,10 @@ export class ImageError extends Error {
   }
 }
 
-export interface FrameSize extends Size {
-  frames: number;
+/** An `ImageError` for what a decoder throws. */
+export function undecodable(cause: unknown): ImageError {
+  const message = 'The image cannot be decoded: its data is broken or cut off.';
+  return new ImageError('bad_image', message, { cause });
 }
 
 /** The longest side that a format can store, in pixels; of an avif, the longest that its encoder takes. */
@@ -254,42 +237,30 @@ const longestSide: Record<ResultFormat, number> = {
   avif: 16_384,
 };
 
+type Checked = 'The image' | 'The result' | 'A picture on the way to the result';
+
 /** Throws an `ImageError` `image_too_large` that names the numbers and the limit. */
-export function checkSize(what: 'image' | 'result', size: FrameSize, limits: ImageLimits): void {
-  if (size.frames > limits.maxFrames) {
-    throw imageTooLarge(
-      `The ${what} has more than ${limits.maxFrames} frames, the most that this gateway accepts.`,
-    );
+export function checkSize(what: Checked, size: FrameSize, { maxPixels, maxFrames }: ImageLimits): void {
+  const { width, height, frames } = size;
+  if (frames > maxFrames) {
+    const message = `${what} has more than ${maxFrames} frames, the most that this gateway accepts.`;
+    throw new ImageError('image_too_large', message);
   }
-  checkPixels(what === 'image' ? 'The image is' : 'The result would be', size, limits);
-}
-
-/** The same for a picture on the way to the result, which is decoded pixels and of no format. */
-export function checkStep(size: FrameSize, limits: ImageLimits): void {
-  checkPixels('A picture on the way to the result would be', size, limits);
-}
-
-function checkPixels(
-  subject: string,
-  { width, height, frames }: FrameSize,
-  { maxPixels }: ImageLimits,
-): void {
   const pixels = width * height * frames;
   if (pixels <= maxPixels) return;
   const product = frames > 1 ? `${width} × ${height} × ${frames} frames` : `${width} × ${height}`;
-  throw imageTooLarge(`${subject} ${product} = ${pixels} pixels; the limit is ${maxPixels}.`);
+  const verb = what === 'The image' ? 'is' : 'would be';
+  const message = `${what} ${verb} ${product} = ${pixels} pixels; the limit is ${maxPixels}.`;
+  throw new ImageError('image_too_large', message);
 }
 
 /** The same for what is to be encoded, which the format bounds as well. */
 export function checkResult(size: FrameSize, format: ResultFormat, limits: ImageLimits): void {
-  checkSize('result', size, limits);
+  checkSize('The result', size, limits);
+  const { width, height } = size;
   const longest = longestSide[format];
-  if (Math.max(size.width, size.height) <= longest) return;
-  throw imageTooLarge(
-    `The result would be ${size.width} × ${size.height} pixels; ${format === 'avif' ? 'an' : 'a'} ${format} holds at most ${longest} on a side.`,
-  );
-}
-
-function imageTooLarge(message: string): ImageError {
-  return new ImageError('image_too_large', message);
+  if (Math.max(width, height) <= longest) return;
+  const holder = format === 'avif' ? 'an avif' : `a ${format}`;
+  const message = `The result would be ${width} × ${height} pixels; ${holder} holds at most ${longest} on a side.`;
+  throw new ImageError('image_too_large', message);
 }

@@ -24,10 +24,8 @@ const exifShort = 3;
 const exifLong = 4;
 
 /**
- * The orientation in an EXIF block (a TIFF header and its first directory) that takes `length` bytes from `at`,
- * with or without the `Exif\0\0` that JPEG puts before it. 1 where there is none or the block is broken: a camera's
- * odd metadata is no reason to refuse its picture. Own code because both engines turn by this one reading, so that they
- * cannot differ, and because an EXIF package reads hundreds of tags of hostile bytes for this one.
+ * The orientation in an EXIF block of `length` bytes, with or without JPEG's `Exif\0\0`; 1 where there is none or it is
+ * broken, as cameras' metadata may be. Own code: both engines need one reading, and packages read hundreds of tags.
  */
 function readOrientation(view: DataView, at: number, length: number): Orientation {
   const start = hasText(view, at, 'Exif\0\0') ? at + 6 : at;
@@ -42,42 +40,27 @@ function readOrientation(view: DataView, at: number, length: number): Orientatio
     const entry = directory + 2 + i * 12;
     if (entry + 12 > end) return 1;
     if (view.getUint16(entry, little) !== orientationTag) continue;
-    return toOrientation(readExifValue(view, entry, little));
+    const type = view.getUint16(entry + 2, little);
+    if (type !== exifLong && type !== exifShort) return 1;
+    const value = type === exifLong ? view.getUint32(entry + 8, little) : view.getUint16(entry + 8, little);
+    return value >= 1 && value <= 8 ? (value as Orientation) : 1;
   }
   return 1;
-}
-
-function readExifValue(view: DataView, entry: number, little: boolean): number {
-  const type = view.getUint16(entry + 2, little);
-  if (type === exifShort) return view.getUint16(entry + 8, little);
-  if (type === exifLong) return view.getUint32(entry + 8, little);
-  return 1;
-}
-
-function toOrientation(value: number): Orientation {
-  return value >= 1 && value <= 8 ? (value as Orientation) : 1;
 }
 
 const startOfScan = 0xda;
 const endOfImage = 0xd9;
 const app1 = 0xe1;
 
-/**
- * Walks the markers up to the first scan. Bytes between segments are skipped, as the decoders do. Own code, as `probeImage`
- * says.
- */
+/** Walks the markers up to the first scan. Bytes between segments are skipped, as the decoders do. */
 function readJpegHeader(view: DataView): ImageHeader | undefined {
   if (view.byteLength < 4 || view.getUint16(0) !== 0xffd8) return undefined;
-  let frame: { width: number; height: number; components: number } | undefined;
+  let frame: Omit<ImageHeader, 'orientation'> | undefined;
   let orientation: Orientation | undefined;
   let at = 2;
   while (at + 4 <= view.byteLength) {
-    if (view.getUint8(at) !== 0xff) {
-      at++;
-      continue;
-    }
     const marker = view.getUint8(at + 1);
-    if (marker === 0xff) {
+    if (view.getUint8(at) !== 0xff || marker === 0xff) {
       at++;
       continue;
     }
@@ -86,17 +69,14 @@ function readJpegHeader(view: DataView): ImageHeader | undefined {
       at += 2;
       continue;
     }
-    if (marker === startOfScan) return frame && toJpegHeader(frame, orientation);
+    if (marker === startOfScan) return frame && { ...frame, orientation: orientation ?? 1 };
     const length = view.getUint16(at + 2);
     if (length < 2) return undefined;
     if (isFrame(marker)) {
       // A second frame is a trick to show one size here and another to a decoder.
       if (frame || length < 8 || at + 10 > view.byteLength) return undefined;
-      frame = {
-        height: view.getUint16(at + 5),
-        width: view.getUint16(at + 7),
-        components: view.getUint8(at + 9),
-      };
+      const [height, width] = [view.getUint16(at + 5), view.getUint16(at + 7)];
+      frame = { format: 'jpg', width, height, frames: 1, cmyk: view.getUint8(at + 9) === 4 };
     }
     if (marker === app1 && orientation === undefined && hasText(view, at + 4, 'Exif\0\0')) {
       orientation = readOrientation(view, at + 4, length - 2);
@@ -104,14 +84,6 @@ function readJpegHeader(view: DataView): ImageHeader | undefined {
     at += 2 + length;
   }
   return undefined;
-}
-
-function toJpegHeader(
-  frame: { width: number; height: number; components: number },
-  orientation: Orientation = 1,
-): ImageHeader {
-  const { width, height, components } = frame;
-  return { format: 'jpg', width, height, frames: 1, orientation, cmyk: components === 4 };
 }
 
 function isFrame(marker: number): boolean {
@@ -125,19 +97,11 @@ function hasLength(marker: number): boolean {
 
 const pngSignature = '\x89PNG\r\n\x1a\n';
 
-/**
- * Size from IHDR, orientation from an eXIf chunk before the pixels. An APNG counts as its still first picture. Own code, as `probeImage` says.
- */
+/** Size from IHDR, orientation from an eXIf chunk before the pixels. An APNG counts as its still first picture. */
 function readPngHeader(view: DataView): ImageHeader | undefined {
   if (!hasText(view, 0, pngSignature) || view.byteLength < 33 || !hasText(view, 12, 'IHDR')) return undefined;
-  const header: ImageHeader = {
-    format: 'png',
-    width: view.getUint32(16),
-    height: view.getUint32(20),
-    frames: 1,
-    orientation: 1,
-    cmyk: false,
-  };
+  const [width, height] = [view.getUint32(16), view.getUint32(20)];
+  const header: ImageHeader = { format: 'png', width, height, frames: 1, orientation: 1, cmyk: false };
   let at = 8;
   while (at + 12 <= view.byteLength) {
     const length = view.getUint32(at);
@@ -148,9 +112,7 @@ function readPngHeader(view: DataView): ImageHeader | undefined {
   return undefined;
 }
 
-/**
- * Size from the canvas (`VP8X`) or the one bitstream; frames by counting `ANMF` chunks; orientation from `EXIF`. Own code, as `probeImage` says.
- */
+/** Size from the canvas (`VP8X`) or the one bitstream; frames by counting `ANMF` chunks; orientation from `EXIF`. */
 function readWebpHeader(view: DataView, maxFrames: number): ImageHeader | undefined {
   if (!hasText(view, 0, 'RIFF') || !hasText(view, 8, 'WEBP')) return undefined;
   let size = readWebpSize(view, 12);
@@ -184,15 +146,14 @@ function readWebpSize(view: DataView, at: number): Size | undefined {
     return { width: 1 + (bits & 0x3fff), height: 1 + ((bits >>> 14) & 0x3fff) };
   }
   if (left >= 10 && hasText(view, at, 'VP8 ') && hasText(view, data + 3, '\x9d\x01\x2a')) {
-    return {
-      width: view.getUint16(data + 6, true) & 0x3fff,
-      height: view.getUint16(data + 8, true) & 0x3fff,
-    };
+    const side = (offset: number) => view.getUint16(data + offset, true) & 0x3fff;
+    return { width: side(6), height: side(8) };
   }
   return undefined;
 }
 
-function uint24(view: DataView, at: number): number {
+/** Little-endian. */
+export function uint24(view: DataView, at: number): number {
   return view.getUint16(at, true) | (view.getUint8(at + 2) << 16);
 }
 
@@ -203,14 +164,13 @@ export const gifFrameBlock = 0x2c;
 /** Screens that old programs wrote whatever the picture, and libnsgif therefore does not believe. */
 const usualScreens = new Set(['640x480', '640x512', '800x600', '1024x768', '1280x1024', '1600x1200']);
 
-/**
- * Walks the blocks and counts frames. The size is that of the logical screen, grown where the first frame reaches
- * beyond it; where the screen is not to be believed it is that of the first frame alone. libvips decodes to the same size,
- * and the limits must hold for what is decoded. Own code, as `probeImage` says.
- */
+/** Counts frames. The size is as libvips decodes: of the screen, grown by the first frame, or of that frame alone. */
 function readGifHeader(view: DataView, maxFrames: number): ImageHeader | undefined {
   if (view.byteLength < 13 || !(hasText(view, 0, 'GIF87a') || hasText(view, 0, 'GIF89a'))) return undefined;
-  let { width, height } = readGifScreen(view);
+  let [width, height] = [view.getUint16(6, true), view.getUint16(8, true)];
+  if (!width || !height || width > 2048 || height > 2048 || usualScreens.has(`${width}x${height}`)) {
+    [width, height] = [0, 0];
+  }
   let frames = 0;
   let at = 13 + gifTableBytes(view.getUint8(10));
   while (at < view.byteLength && frames <= maxFrames) {
@@ -246,21 +206,12 @@ function skipGifSubBlocks(view: DataView, from: number): number {
   return at;
 }
 
-function readGifScreen(view: DataView): Size {
-  const width = view.getUint16(6, true);
-  const height = view.getUint16(8, true);
-  const drawn = width > 0 && height > 0;
-  const believed = drawn && width <= 2048 && height <= 2048 && !usualScreens.has(`${width}x${height}`);
-  return believed ? { width, height } : { width: 0, height: 0 };
-}
-
 const readers: HeaderReader[] = [readJpegHeader, readPngHeader, readWebpHeader, readGifHeader];
 
 /**
- * Reads the header of a JPEG, PNG, WebP or GIF; undefined for anything else. In time linear in the bytes, without a
- * copy, and it never throws: it runs on the main thread on bytes from strangers. Frames are counted
- * up to one past `maxFrames`. Own readers because both engines have to be held to one reading of size, frames and
- * orientation, and the packages that are known for it count no frames.
+ * Reads the header of a JPEG, PNG, WebP or GIF; undefined for anything else. Linear in the bytes, without a copy, and
+ * never throws: it runs on the main thread on bytes from strangers. Own readers because both engines are held to one
+ * reading, and packages for it count no frames.
  */
 export function probeImage(bytes: Uint8Array, maxFrames = Number.MAX_SAFE_INTEGER): ImageHeader | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -272,26 +223,21 @@ export function probeImage(bytes: Uint8Array, maxFrames = Number.MAX_SAFE_INTEGE
 }
 
 /**
- * The header of bytes that may go on to a decoder. Throws an `ImageError`: `bad_image` where they are no JPEG, PNG,
- * WebP or GIF, `image_too_large` where width × height × frames or the frames alone pass the limits. A decoder
- * allocates what a header promises, and a file of 33 KB can promise a gigabyte.
+ * The header of bytes that may go on to a decoder, which allocates what it promises: 33 KB can promise a gigabyte.
+ * Throws an `ImageError`.
  */
 export function checkHeader(bytes: Uint8Array, limits: ImageLimits): ImageHeader {
   const header = probeImage(bytes, limits.maxFrames);
-  if (!header) {
-    throw new ImageError(
-      'bad_image',
-      bytes.byteLength === 0
-        ? 'The image is empty. Send a JPEG, PNG, WebP or GIF.'
-        : 'This is not a JPEG, PNG, WebP or GIF whose header can be read.',
-    );
+  if (header) {
+    checkSize('The image', header, limits);
+    return header;
   }
-  checkSize('image', header, limits);
-  return header;
+  const isEmpty = bytes.byteLength === 0;
+  const unknown = 'This is not a JPEG, PNG, WebP or GIF whose header can be read.';
+  throw new ImageError('bad_image', isEmpty ? 'The image is empty. Send a JPEG, PNG, WebP or GIF.' : unknown);
 }
 
-/** Width and height once the orientation is applied. */
-export function uprightSize(header: ImageHeader): Size {
-  const { width, height, orientation } = header;
+/** Width and height once the orientation is applied to what is stored, or back. */
+export function swapSides({ width, height }: Size, orientation: Orientation): Size {
   return orientation > 4 ? { width: height, height: width } : { width, height };
 }

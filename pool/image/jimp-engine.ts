@@ -1,125 +1,41 @@
 import { inflateSync } from 'node:zlib';
+import decodeWebp, { init as startDecoder } from '@jsquash/webp/decode.js';
+import encodeWebp, { init as startEncoder } from '@jsquash/webp/encode.js';
 import { defaultFormats } from 'jimp';
+import { simd } from 'wasm-feature-detect';
 import {
   type EncodeOptions,
   type ImageEngine,
-  ImageError,
   type ImageHeader,
   type ImageLimits,
   type ResultFormat,
   type SourceImageFormat,
+  undecodable,
 } from './engine.js';
-import { checkHeader, hasText, uprightSize } from './header.js';
+import { checkHeader, hasText, swapSides, uint24 } from './header.js';
 import { decodeFirstGifFrame } from './jimp-gif.js';
-import { createWebpCodec, firstWebpFrame, type WebpCodec } from './jimp-webp.js';
 import { cannotEncode } from './options.js';
 import { encodePng } from './png/encode.js';
-import { dropOpaqueAlpha, flattenRaster, placeOnCanvas, type Raster } from './raster.js';
+import { dropOpaqueAlpha, flattenRaster, type Point, placeOnCanvas, type Raster } from './raster.js';
 import { applyOperations, type Operation, recordImage } from './recipe.js';
 import { resampleRaster } from './resize.js';
 import { orientRaster } from './rotate.js';
 import type { LoadText } from './text/overlay.js';
+import { asBytes, readCodec } from './wasm-codec.js';
 
 const jpegQuality = 80;
+/** The same settings as those of the native engine. */
+const webpOptions = { quality: 80, method: 2 };
 
 type Encoder = (raster: Raster, options: EncodeOptions) => Uint8Array | Promise<Uint8Array>;
-
-/**
- * The engine for where sharp cannot be loaded: Jimp's codecs in JavaScript, and WebAssembly for WebP. It gives the
- * first frame of an animation, takes pixel values for sRGB whatever profile is embedded, and does not subsample
- * the colours of a JPEG; in all else it is as the other, only slower.
- */
-export async function createJimpEngine({ text }: { text: LoadText }): Promise<ImageEngine> {
-  const webp = await createWebpCodec();
-  const decode = createJimpDecoder(webp);
-  const jpeg = jimpCodec('image/jpeg');
-
-  const encoders: { [F in ResultFormat]?: Encoder } = {
-    png: (raster) => encodePng(dropOpaqueAlpha(raster)),
-    jpg: (raster, options) => new Uint8Array(jpeg.encode(raster, { quality: jpegQuality, ...options })),
-    webp: (raster, options) => webp.encode(raster, options),
-  };
-
-  return {
-    name: 'jimp',
-    async open(bytes, limits, { name, header = checkHeader(bytes, limits) } = {}) {
-      async function run(operations: readonly Operation[], opaque: boolean): Promise<Raster> {
-        const raster = orientRaster(await decode(bytes, header, limits), header.orientation);
-        if (opaque) flattenRaster(raster);
-        return applyOperations(raster, operations, { text, resize: resampleRaster, opaque });
-      }
-      return recordImage({
-        name,
-        bytes,
-        limits,
-        engine: 'jimp',
-        format: header.format,
-        frames: header.frames,
-        size: { ...uprightSize(header), frames: 1 },
-        async render(operations, format, options) {
-          const encode = encoders[format];
-          if (!encode) throw new TypeError(cannotEncode('jimp', format));
-          return encode(await run(operations, format === 'jpg'), options);
-        },
-        pixels: (operations) => run(operations, false),
-      });
-    },
-  };
-}
-
-const interlaceAt = 28;
-
-/**
- * The file up to its end chunk, for a decoder that stumbles over what follows. Throws where the pixels of an
- * interlaced picture unpack to more than its header says: pngjs inflates those without a bound, and 10 MB of zeros
- * packed well are 10 GB. Own code because no decoder that is at hand has such a bound.
- */
-export function boundedPng(bytes: Uint8Array): Uint8Array {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const packed: Uint8Array[] = [];
-  let at = 8;
-  while (at + 12 <= bytes.byteLength) {
-    const length = view.getUint32(at);
-    if (hasText(view, at + 4, 'IDAT')) packed.push(bytes.subarray(at + 8, at + 8 + length));
-    at += 12 + length;
-    if (hasText(view, at - length - 8, 'IEND')) break;
-  }
-  if (view.getUint8(interlaceAt) !== 0) {
-    inflateSync(Buffer.concat(packed), { maxOutputLength: interlacedBytes(view) });
-  }
-  return bytes.subarray(0, at);
-}
-
-/** The most that seven passes take: 8 bytes a pixel, each row with its filter byte, some rows empty. */
-function interlacedBytes(view: DataView): number {
-  const width = view.getUint32(16);
-  const height = view.getUint32(20);
-  return width * height * 8 + height * 4 + 16;
-}
-
 type Decoder = (bytes: Uint8Array, header: ImageHeader, limits: ImageLimits) => Raster | Promise<Raster>;
 
-interface Bitmap {
-  data: Uint8Array;
-  width: number;
-  height: number;
-}
-
 /**
- * Jimp's own codec for a media type. `Jimp.fromBuffer` would guess the type again and turn the picture by another
- * reading of its EXIF than ours.
+ * The engine for where sharp cannot be loaded, by Jimp's codecs, and WebAssembly for WebP. It gives an animation's
+ * first frame, ignores ICC profiles and does not subsample a JPEG's colours.
  */
-export function jimpCodec(mediaType: 'image/jpeg' | 'image/png') {
-  const codec = defaultFormats.map((make) => make()).find(({ mime }) => mime === mediaType);
-  if (!codec) throw new Error(`Jimp has no codec for ${mediaType}`);
-  return codec as unknown as {
-    decode(bytes: Buffer, options?: object): Bitmap;
-    encode(bitmap: Bitmap, options?: object): Buffer;
-  };
-}
-
-/** Decodes the first frame to RGBA as stored. Throws an `ImageError` `bad_image` whatever the codecs throw. */
-export function createJimpDecoder(webp: WebpCodec): Decoder {
+export async function createJimpEngine(text: LoadText): Promise<ImageEngine> {
+  const webp = await createWebpCodec();
   const jpeg = jimpCodec('image/jpeg');
   const png = jimpCodec('image/png');
 
@@ -142,15 +58,82 @@ export function createJimpDecoder(webp: WebpCodec): Decoder {
     },
   };
 
-  return async function decodeFirstFrame(bytes, header, limits) {
+  /** Decodes the first frame to RGBA as stored. Throws an `ImageError` `bad_image` whatever the codecs throw. */
+  const decode: Decoder = async (bytes, header, limits) => {
     try {
       const raster = await decoders[header.format](bytes, header, limits);
       if (raster.width === header.width && raster.height === header.height) return raster;
       throw new Error('The picture is not of the size that its header says.');
     } catch (cause) {
-      const message = 'The image cannot be decoded: its data is broken or cut off.';
-      throw new ImageError('bad_image', message, { cause });
+      throw undecodable(cause);
     }
+  };
+
+  const encoders: { [F in ResultFormat]?: Encoder } = {
+    png: (raster) => encodePng(dropOpaqueAlpha(raster)),
+    jpg: (raster, options) => new Uint8Array(jpeg.encode(raster, { quality: jpegQuality, ...options })),
+    webp: (raster, options) => webp.encode(raster, options),
+  };
+
+  return {
+    name: 'jimp',
+    async open(bytes, limits, { name, header = checkHeader(bytes, limits) } = {}) {
+      async function run(operations: readonly Operation[], opaque: boolean): Promise<Raster> {
+        const raster = orientRaster(await decode(bytes, header, limits), header.orientation);
+        if (opaque) flattenRaster(raster);
+        return applyOperations(raster, operations, { text, resize: resampleRaster, opaque });
+      }
+      return recordImage({
+        name,
+        bytes,
+        limits,
+        engine: 'jimp',
+        format: header.format,
+        frames: header.frames,
+        size: { ...swapSides(header, header.orientation), frames: 1 },
+        async render(operations, format, options) {
+          const encode = encoders[format];
+          if (!encode) throw new TypeError(cannotEncode('jimp', format));
+          return encode(await run(operations, format === 'jpg'), options);
+        },
+        pixels: (operations) => run(operations, false),
+      });
+    },
+  };
+}
+
+/**
+ * The file up to its end chunk, since pngjs stumbles over what follows. Throws where an interlaced picture unpacks to
+ * more than its header says: pngjs inflates those without a bound, and 10 MB of zeros packed well are 10 GB.
+ */
+function boundedPng(bytes: Uint8Array): Uint8Array {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const packed: Uint8Array[] = [];
+  let at = 8;
+  while (at + 12 <= bytes.byteLength) {
+    const length = view.getUint32(at);
+    if (hasText(view, at + 4, 'IDAT')) packed.push(bytes.subarray(at + 8, at + 8 + length));
+    at += 12 + length;
+    if (hasText(view, at - length - 8, 'IEND')) break;
+  }
+  const interlace = view.getUint8(28);
+  if (interlace !== 0) {
+    const [width, height] = [view.getUint32(16), view.getUint32(20)];
+    // The most that seven passes fill: 8 bytes a pixel, each row with its filter byte, some rows empty.
+    inflateSync(Buffer.concat(packed), { maxOutputLength: width * height * 8 + height * 4 + 16 });
+  }
+  return bytes.subarray(0, at);
+}
+
+type Bitmap = Pick<Raster, 'data' | 'width' | 'height'>;
+
+/** Jimp's codec for a media type. `Jimp.fromBuffer` would turn the picture by another reading of its EXIF than ours. */
+function jimpCodec(mediaType: 'image/jpeg' | 'image/png') {
+  const codec = defaultFormats.map((make) => make()).find(({ mime }) => mime === mediaType);
+  if (!codec) throw new Error(`Jimp has no codec for ${mediaType}`);
+  return codec as unknown as {
+    decode(bytes: Buffer, options?: object): Bitmap;
+    encode(bitmap: Bitmap, options?: object): Buffer;
   };
 }
 
@@ -160,4 +143,66 @@ function toRaster({ data, width, height }: Bitmap): Raster {
 
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+const frameHeaderBytes = 16;
+const alphaFlag = 0x10;
+
+/** The first frame of an animated WebP (RFC 9649, section 2.7) as a file of its own: the codec decodes no animation. */
+function firstWebpFrame(bytes: Uint8Array): (Point & { bytes: Uint8Array }) | undefined {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (!hasText(view, 12, 'VP8X')) return undefined;
+  let at = 12;
+  while (at + 8 + frameHeaderBytes <= bytes.byteLength) {
+    const length = view.getUint32(at + 4, true);
+    if (hasText(view, at, 'ANMF')) {
+      const frame = bytes.subarray(at + 8, at + 8 + length);
+      return { bytes: wrapFrame(frame), left: 2 * uint24(view, at + 8), top: 2 * uint24(view, at + 11) };
+    }
+    at += 8 + length + (length & 1);
+  }
+  return undefined;
+}
+
+/** A file around the frame's chunks. The extended header announces alpha. */
+function wrapFrame(frame: Uint8Array): Uint8Array {
+  const chunks = frame.subarray(frameHeaderBytes);
+  const file = Buffer.alloc(30 + chunks.length);
+  file.write('RIFF', 0, 'latin1');
+  file.writeUInt32LE(file.length - 8, 4);
+  file.write('WEBPVP8X', 8, 'latin1');
+  file.writeUInt32LE(10, 16);
+  file[20] = alphaFlag;
+  file.set(frame.subarray(6, 12), 24);
+  file.set(chunks, 30);
+  return file;
+}
+
+/** libwebp in WebAssembly. After a fault within the module its memory is not to be trusted: it is started again. */
+async function createWebpCodec() {
+  const decoder = await readCodec('@jsquash/webp/webp_dec.wasm');
+  const encoder = await readCodec(`@jsquash/webp/webp_enc${(await simd()) ? '_simd' : ''}.wasm`);
+
+  async function start(): Promise<void> {
+    await startDecoder(decoder);
+    await startEncoder(encoder);
+  }
+
+  async function restart(error: unknown): Promise<never> {
+    if (error instanceof Error && error.name === 'RuntimeError') await start();
+    throw error;
+  }
+
+  await start();
+  return {
+    async decode(bytes: Uint8Array): Promise<Raster> {
+      // Its types ask for an ArrayBuffer and an ImageData; what it reads are bytes, and these three fields.
+      const { data, width, height } = await decodeWebp(bytes as unknown as ArrayBuffer).catch(restart);
+      return { data: asBytes(data), width, height, channels: 4, frames: 1 };
+    },
+    async encode({ data, width, height }: Raster, chosen: EncodeOptions): Promise<Uint8Array> {
+      const picture = { data, width, height } as never;
+      return new Uint8Array(await encodeWebp(picture, { ...webpOptions, ...chosen }).catch(restart));
+    },
+  };
 }

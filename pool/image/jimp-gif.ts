@@ -4,9 +4,8 @@ import type { Raster } from './raster.js';
 const maxCodes = 4096;
 
 /**
- * Unpacks GIF's variant of LZW (GIF89a, appendix F) into `count` colour indexes. `data` is the packed stream without
- * its block sizes. Throws where the stream is malformed or ends early. Every code read moves on in the stream and
- * what it expands to is bounded by `count`, so no stream can keep this busy. Own code as the decoder around it is.
+ * Unpacks GIF's LZW (GIF89a, appendix F) into `count` colour indexes. Throws where the stream is malformed or ends
+ * early. Every code moves on in the stream and expands to a bounded run, so none can keep this busy.
  */
 function unpackLzw(data: Uint8Array, minimumCodeSize: number, count: number): Uint8Array {
   if (minimumCodeSize < 1 || minimumCodeSize > 8) throw new Error('A GIF with an impossible code size.');
@@ -72,9 +71,8 @@ function unpackLzw(data: Uint8Array, minimumCodeSize: number, count: number): Ui
 const graphicControl = 0xf9;
 
 /**
- * Decodes the first frame of a GIF to RGBA on a transparent canvas of `width` × `height`, which must hold it (the
- * header's size does). Throws where the data is broken. Own code, since omggif, which Jimp uses, runs for ever on
- * some broken streams and writes to the console on others.
+ * Decodes the first frame to RGBA on a canvas of the header's size. Throws where the data is broken. Own code, since
+ * omggif, which Jimp uses, runs for ever on some broken streams.
  */
 export function decodeFirstGifFrame(bytes: Uint8Array, width: number, height: number): Raster {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -87,7 +85,8 @@ export function decodeFirstGifFrame(bytes: Uint8Array, width: number, height: nu
     at = readBlocks(bytes, at + 2).end;
   }
   if (view.getUint8(at) !== gifFrameBlock) throw new Error('A GIF without a frame.');
-  const [left, top, w, h] = [1, 3, 5, 7].map((offset) => view.getUint16(at + offset, true)) as Rectangle;
+  const uint16 = (offset: number) => view.getUint16(at + offset, true);
+  const [left, top, w, h] = [uint16(1), uint16(3), uint16(5), uint16(7)];
   const flags = view.getUint8(at + 9);
   const local = readPalette(bytes, at + 10, flags);
   if (local.length > 0) palette = local;
@@ -109,8 +108,6 @@ export function decodeFirstGifFrame(bytes: Uint8Array, width: number, height: nu
   return { data, width, height, channels: 4, frames: 1 };
 }
 
-type Rectangle = [left: number, top: number, width: number, height: number];
-
 function readPalette(bytes: Uint8Array, at: number, flags: number): Uint8Array {
   return bytes.subarray(at, at + gifTableBytes(flags));
 }
@@ -130,14 +127,7 @@ function readBlocks(bytes: Uint8Array, from: number): { data: Uint8Array; end: n
 
 /** Rows in the order in which an interlaced frame stores them: every eighth, those between, and so on. */
 function interlacedRows(height: number): number[] {
-  const rows: number[] = [];
-  for (const [first, step] of [
-    [0, 8],
-    [4, 8],
-    [2, 4],
-    [1, 2],
-  ] as const) {
-    for (let row = first; row < height; row += step) rows.push(row);
-  }
-  return rows;
+  const pass = (row: number) => (row % 8 === 0 ? 0 : row % 8 === 4 ? 1 : row % 4 === 2 ? 2 : 3);
+  const rows = Array.from({ length: height }, (_, row) => row);
+  return rows.sort((a, b) => pass(a) - pass(b));
 }

@@ -1,15 +1,11 @@
 import { ImageError, type Size } from './engine.js';
 
 /** Decoded pixels: sRGB, 8 bit, rows without padding; alpha is not premultiplied. */
-export interface Raster {
+export interface Raster extends Size {
   data: Uint8Array;
-  /** Pixels. */
-  width: number;
-  /** Pixels of one frame. */
-  height: number;
   /** 3 for RGB, 4 for RGBA. */
   channels: 3 | 4;
-  /** Frames, one below the other in `data`. */
+  /** One below the other in `data`. */
   frames: number;
 }
 
@@ -19,10 +15,7 @@ export interface Point {
   top: number;
 }
 
-export interface Rectangle extends Point {
-  width: number;
-  height: number;
-}
+export interface Rectangle extends Point, Size {}
 
 /** Every frame on a canvas of this size, filled with one pixel's bytes, its top left corner at `to`. */
 export function placeOnCanvas(raster: Raster, { width, height }: Size, to: Point, pixel: Uint8Array): Raster {
@@ -34,8 +27,8 @@ export function placeOnCanvas(raster: Raster, { width, height }: Size, to: Point
 }
 
 /**
- * The part of every frame that lies in the rectangle. Throws an `ImageError` `bad_image` where the decoder gave a smaller picture
- * than the header promised: memory beyond it must not be shown.
+ * The part of every frame in the rectangle. Throws `bad_image` where the decoder gave less than the header promised:
+ * memory beyond must not be shown.
  */
 export function cropRaster(raster: Raster, rectangle: Rectangle): Raster {
   const { left, top, width, height } = rectangle;
@@ -80,10 +73,7 @@ const glance = 1024;
 /** Whether a word's first byte is its lowest, as nearly everywhere. */
 const lowestFirst = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1;
 
-/**
- * RGB where every pixel is opaque: a quarter fewer bytes to filter and to compress. Looks and copies in one pass, four
- * pixels to three words at a time, which costs a quarter of bytes one by one.
- */
+/** RGB where every pixel is opaque. Looks and copies in one pass, four pixels at a time. */
 export function dropOpaqueAlpha(raster: Raster): Raster {
   const { data: source, channels } = raster;
   if (channels === 3) return raster;
@@ -114,51 +104,34 @@ export function dropOpaqueAlpha(raster: Raster): Raster {
 }
 
 /** RGBA, or RGB, without frames. */
-export interface Overlay {
+export interface Overlay extends Size {
   data: Uint8Array;
-  /** Pixels. */
-  width: number;
-  height: number;
   channels?: 3 | 4;
 }
 
-/** How a overlay is laid: 0 to 1, and whether its colours are multiplied by their alpha already. */
-export interface Blending {
-  opacity?: number;
-  premultiplied?: boolean;
-}
-
 /**
- * Lays a overlay over every frame of `raster`, in place, its top left corner at (`left`, `top`); what lies outside is cut off.
- * Porter-Duff "over" on 8 bit values as they are, as browsers blend. Only the overlay's own rectangle is touched. Own code so that
- * both engines give the same pixels, and because sharp's composite goes over the whole picture.
+ * Lays an overlay, whose colours may be `premultiplied`, over every frame, in place: Porter-Duff "over" on 8 bit
+ * values, as browsers blend. Own code for the same pixels by both engines, and since sharp's goes over the whole
+ * picture.
  */
 export function blendOverlay(
   raster: Raster,
   overlay: Overlay,
   { left, top }: Point,
-  { opacity = 1, premultiplied = false }: Blending = {},
+  { opacity = 1, premultiplied = false } = {},
 ): void {
   const { channels = 4 } = overlay;
   const first = Math.max(0, -left);
   const count = Math.min(overlay.width, raster.width - left) - first;
-  const end = Math.min(overlay.height, raster.height - top);
+  const bottom = Math.min(overlay.height, raster.height - top);
   if (opacity === 0 || count <= 0) return;
   const blendRow = raster.channels === 3 ? blendOnOpaque : blendOnAlpha;
   for (let frame = 0; frame < raster.frames; frame++) {
-    for (let row = Math.max(0, -top); row < end; row++) {
+    for (let row = Math.max(0, -top); row < bottom; row++) {
       const to = ((frame * raster.height + top + row) * raster.width + left + first) * raster.channels;
       const from = (row * overlay.width + first) * channels;
-      blendRow(
-        raster.data,
-        to,
-        overlay.data,
-        from,
-        from + count * channels,
-        channels,
-        opacity,
-        premultiplied,
-      );
+      const end = from + count * channels;
+      blendRow(raster.data, to, overlay.data, from, end, channels, opacity, premultiplied);
     }
   }
 }
@@ -200,6 +173,33 @@ const blendOnAlpha: BlendRow = (target, to, source, from, end, step, opacity, pr
     }
     target[t + 3] = alpha * 255 + 0.5;
   }
+};
+
+/** Writes a pixel of this opacity, 0 to 1, whose colours are premultiplied by it. */
+export type PutPixel = (
+  data: Uint8Array,
+  to: number,
+  red: number,
+  green: number,
+  blue: number,
+  alpha: number,
+) => void;
+
+/** On what is opaque, of three channels or four: laid on white. */
+export const putOnWhite: PutPixel = (data, to, red, green, blue, alpha) => {
+  const white = 255 * (1 - alpha);
+  data[to] = Math.min(255, red + white + 0.5);
+  data[to + 1] = Math.min(255, green + white + 0.5);
+  data[to + 2] = Math.min(255, blue + white + 0.5);
+};
+
+/** In place of what is there. */
+export const putOnNothing: PutPixel = (data, to, red, green, blue, alpha) => {
+  const visible = alpha === 0 ? 1 : alpha;
+  data[to] = Math.min(255, red / visible + 0.5);
+  data[to + 1] = Math.min(255, green / visible + 0.5);
+  data[to + 2] = Math.min(255, blue / visible + 0.5);
+  data[to + 3] = Math.min(255, alpha * 255 + 0.5);
 };
 
 /** RGBA: an RGB raster with full alpha, any other as it is. */

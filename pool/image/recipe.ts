@@ -1,19 +1,20 @@
+import { once } from '../concurrency.js';
 import { type BorderPlan, drawBorder, planBorder } from './border.js';
 import {
   checkResult,
-  checkStep,
+  checkSize,
   type EncodeOptions,
   type EngineName,
   type FrameSize,
   type Image,
   ImageError,
   type ImageLimits,
+  type Orientation,
   type ResizeOptions,
   type ResultFormat,
   type Size,
   type SourceImageFormat,
 } from './engine.js';
-import type { Mark } from './mark.js';
 import {
   keepsAnimation,
   mediaTypes,
@@ -29,7 +30,7 @@ import { blendOverlay, cropRaster, type Raster, type Rectangle } from './raster.
 import { planResize } from './resize.js';
 import { orientRaster, quarterTurns, type Rotation, rotatedSize, rotateRaster } from './rotate.js';
 import type { LoadText } from './text/overlay.js';
-import { drawMark } from './watermark.js';
+import { drawMark, type Mark } from './watermark.js';
 
 /** One step of a picture's recipe; its numbers are validated and its sizes computed. */
 export type Operation =
@@ -37,7 +38,7 @@ export type Operation =
   | ({ kind: 'watermark' } & Mark)
   | { kind: 'resize'; width: number; height: number }
   | ({ kind: 'crop' } & Rectangle)
-  | { kind: 'turn'; degrees: 90 | 180 | 270 }
+  | { kind: 'turn'; orientation: Orientation }
   | ({ kind: 'rotate' } & Rotation)
   | { kind: 'composite'; overlay: () => Promise<Raster>; left: number; top: number };
 
@@ -47,10 +48,9 @@ interface OpenedFile {
   name?: string | undefined;
   engine: EngineName;
   format: SourceImageFormat;
-  /** Frames of the file; `size` has those that the engine gives. */
+  /** Frames of the file; `size`, which is upright, has those that the engine gives. */
   frames: number;
   bytes: Uint8Array;
-  /** Upright. */
   size: FrameSize;
   limits: ImageLimits;
   /** Runs a recipe and returns the encoded bytes. */
@@ -60,6 +60,8 @@ interface OpenedFile {
 }
 
 interface Recipe {
+  /** With the copy of its bytes that was made for plugins, once there is one. */
+  file: OpenedFile & { copy?: Uint8Array };
   operations: readonly Operation[];
   size: FrameSize;
   /** The largest picture on the way so far, and the largest on the way of all that was laid over it. */
@@ -73,7 +75,7 @@ export const freshBytes = new WeakSet<Uint8Array>();
 /** Pixels up to which a drawn overlay is cached with its image: a logo may be laid many times. */
 const cachedPixels = 1_000_000;
 
-/** What an image was recorded as, for another that it is laid over: the interface that plugins see shows nothing of it. */
+/** What an image was recorded as, for another that it is laid over; hidden from plugins. */
 const recipes = new WeakMap<Image, { largest: FrameSize; pixels: () => Promise<Raster> }>();
 
 /** The pixels of an image's first frame. Throws a TypeError for what no engine has opened. */
@@ -81,31 +83,19 @@ export function pixelsOf(image: Image): Promise<Raster> {
   return recordOf(image, 'pixelsOf').pixels();
 }
 
-/**
- * An `Image` that writes its operations down and hands them to the engine when it is encoded. The size of the result, and
- * of each picture on the way to it, is known without a pixel decoded, so their limits are checked first.
- */
+/** An `Image` that records its operations and hands them to the engine when it is encoded, its sizes checked. */
 export function recordImage(file: OpenedFile): Image {
-  let copy: Uint8Array | undefined;
-  const copyOfBytes = () => {
-    copy ??= new Uint8Array(file.bytes);
-    return copy;
-  };
   const { size } = file;
-  return toImage(file, copyOfBytes, { operations: [], size, largest: size, largestOverlay: size });
+  return toImage({ file: { ...file }, operations: [], size, largest: size, largestOverlay: size });
 }
 
-function toImage(file: OpenedFile, copyOfBytes: () => Uint8Array, recipe: Recipe): Image {
-  const { size, operations, largest, largestOverlay } = recipe;
+function toImage(recipe: Recipe): Image {
+  const { file, size, operations, largest, largestOverlay } = recipe;
 
-  function then(operation: Operation, sides: Size, overlay = largestOverlay) {
-    const next = { ...size, width: sides.width, height: sides.height };
-    return toImage(file, copyOfBytes, {
-      operations: [...operations, operation],
-      size: next,
-      largest: largerSize(largest, next),
-      largestOverlay: overlay,
-    });
+  function then(operation: Operation, { width, height }: Size, overlay = largestOverlay) {
+    const next = { ...size, width, height };
+    const all = { operations: [...operations, operation], size: next, largest: largerSize(largest, next) };
+    return toImage({ ...recipe, ...all, largestOverlay: overlay });
   }
 
   function nameFault(error: unknown): never {
@@ -117,7 +107,8 @@ function toImage(file: OpenedFile, copyOfBytes: () => Uint8Array, recipe: Recipe
     format: file.format,
     type: mediaTypes[file.format],
     get bytes() {
-      return copyOfBytes();
+      file.copy ??= new Uint8Array(file.bytes);
+      return file.copy;
     },
     border(options) {
       const { plan, ...grown } = planBorder(size, validateBorder(options));
@@ -140,11 +131,9 @@ function toImage(file: OpenedFile, copyOfBytes: () => Uint8Array, recipe: Recipe
     rotate(angle) {
       const degrees = validateRotate(angle);
       if (degrees === 0) return image;
-      if (degrees === 180) return then({ kind: 'turn', degrees }, size);
-      if (degrees === 90 || degrees === 270) {
-        return then({ kind: 'turn', degrees }, { width: size.height, height: size.width });
-      }
       const turned = rotatedSize(size, degrees);
+      const orientation = quarterTurns[degrees];
+      if (orientation) return then({ kind: 'turn', orientation }, turned);
       return then({ kind: 'rotate', degrees, ...turned }, turned);
     },
     composite(other, options = {}) {
@@ -157,28 +146,19 @@ function toImage(file: OpenedFile, copyOfBytes: () => Uint8Array, recipe: Recipe
       const { result, settings } = validateEncode(format, options, file);
       const frames = keepsAnimation(file.engine, result) ? size.frames : 1;
       checkResult({ ...size, frames }, result, file.limits);
-      checkStep({ ...largest, frames }, file.limits);
-      checkStep({ ...largestOverlay, frames: 1 }, file.limits);
+      const onTheWay = 'A picture on the way to the result';
+      checkSize(onTheWay, { ...largest, frames }, file.limits);
+      checkSize(onTheWay, { ...largestOverlay, frames: 1 }, file.limits);
       const body = await file.render(operations, result, settings).catch(nameFault);
       freshBytes.add(body);
       return { body, type: mediaTypes[result] };
     },
   };
-  recipes.set(image, {
-    largest: largerSize(largest, largestOverlay),
-    pixels: record(() => file.pixels(operations).catch(nameFault), size.width * size.height <= cachedPixels),
-  });
+  const draw = () => file.pixels(operations).catch(nameFault);
+  // Overlays are never drawn on, so one drawing serves all.
+  const pixels = size.width * size.height <= cachedPixels ? once(draw) : draw;
+  recipes.set(image, { largest: largerSize(largest, largestOverlay), pixels });
   return image;
-}
-
-/** Overlays are never drawn on, so one drawing serves all. */
-function record(draw: () => Promise<Raster>, small: boolean): () => Promise<Raster> {
-  let drawn: Promise<Raster> | undefined;
-  return function drawOnce() {
-    if (!small) return draw();
-    drawn ??= draw();
-    return drawn;
-  };
 }
 
 function recordOf(image: Image, operation: string) {
@@ -203,11 +183,7 @@ interface Tools {
 }
 
 /** Runs a recipe on decoded pixels, which it may change in place; the same for both engines. */
-export async function applyOperations(
-  raster: Raster,
-  operations: readonly Operation[],
-  tools: Tools,
-): Promise<Raster> {
+export async function applyOperations(raster: Raster, operations: readonly Operation[], tools: Tools) {
   let current = raster;
   for (const operation of operations) current = await apply(current, operation, tools);
   return current;
@@ -227,7 +203,7 @@ async function apply(raster: Raster, operation: Operation, { text, resize, opaqu
     case 'crop':
       return cropRaster(raster, operation);
     case 'turn':
-      return orientRaster(raster, quarterTurns[operation.degrees] ?? 1);
+      return orientRaster(raster, operation.orientation);
     case 'rotate':
       return rotateRaster(raster, operation, opaque);
     case 'composite':

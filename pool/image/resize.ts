@@ -2,9 +2,7 @@ import type { Fit, ResizeOptions, Size } from './engine.js';
 import type { Raster, Rectangle } from './raster.js';
 
 /** A change of size to exactly this, and what is then cut out of it. */
-interface ResizePlan {
-  width: number;
-  height: number;
+interface ResizePlan extends Size {
   crop?: Rectangle;
 }
 
@@ -27,10 +25,7 @@ function scale(side: number, factor: number): number {
   return Math.max(1, Math.round(side * factor));
 }
 
-/**
- * The first frame, so many times smaller on each side, as RGBA: each pixel is the mean of those that it covers, of
- * premultiplied values, so that what is transparent lends no colour. One time is the frame as it is.
- */
+/** The first frame, so many times smaller, as RGBA: each pixel is the premultiplied mean of those it covers. */
 export function shrinkRaster(raster: Raster, times: number): Raster {
   const { data: source, width: w, height: h, channels } = raster;
   const width = Math.ceil(w / times);
@@ -60,7 +55,7 @@ export function shrinkRaster(raster: Raster, times: number): Raster {
   return { data, width, height, channels: 4, frames: 1 };
 }
 
-/** The pixels of one row that fall into one of the result, in sums of their own first: writing each into memory takes far longer. */
+/** Pixels of a row that fall into one of the result, summed locally first: writing each into memory takes longer. */
 function addRun(
   sums: Float64Array,
   to: number,
@@ -99,10 +94,9 @@ function putMean(data: Uint8Array, to: number, sums: Float64Array, from: number,
 const lobes = 3;
 
 /**
- * Every frame of an RGBA raster at another size, by the Lanczos kernel of three lobes as libvips has it: pixels' middles at
- * halves, widened by what it shrinks, the edge's pixels standing for those beyond. On premultiplied values, so that what is
- * transparent lends no colour. Own code because it works a row at a time: the codecs in WebAssembly hold a picture as floats in
- * memory that is never given back, and Jimp's own resizing skips pixels where it shrinks.
+ * Every frame of an RGBA raster at another size, by libvips's Lanczos kernel, on premultiplied values. Own code: the
+ * codecs in WebAssembly hold a picture as floats in memory that is never given back, and Jimp skips pixels where it
+ * shrinks.
  */
 export function resampleRaster(raster: Raster, { width, height }: Size): Raster {
   const { frames } = raster;
@@ -117,8 +111,7 @@ export function resampleRaster(raster: Raster, { width, height }: Size): Raster 
     for (const { first, weights } of rows) {
       line.fill(0);
       for (let i = 0; i < weights.length; i++) {
-        const row = from + (first + i) * bytes;
-        add(line, raster.data, row, weights[i] as number);
+        add(line, raster.data, from + (first + i) * bytes, weights[i] as number);
       }
       for (const tap of columns) {
         put(data, to, line, tap);

@@ -1,10 +1,9 @@
 import type { Orientation, Size } from './engine.js';
-import type { Overlay, Raster } from './raster.js';
+import { type Overlay, type PutPixel, putOnNothing, putOnWhite, type Raster } from './raster.js';
 
 /**
- * Turns and mirrors every frame as a picture of this orientation is to be shown. The eight cases are those of EXIF 2.32, tag
- * 0x0112: a mirror of the columns, a mirror of the rows and, from 5 on, an exchange of the two. 6, 3 and 8 are turns by 90, 180
- * and 270 degrees clockwise. Own code because Jimp turns by its own reading of the EXIF, and so that both engines turn alike.
+ * Every frame upright by EXIF 2.32, tag 0x0112: a mirror of columns, one of rows and, from 5 on, an exchange of both.
+ * Own code because Jimp turns by its own reading of the EXIF.
  */
 export function orientRaster(raster: Raster, orientation: Orientation): Raster {
   if (orientation === 1) return raster;
@@ -27,12 +26,12 @@ export function orientRaster(raster: Raster, orientation: Orientation): Raster {
   return { data, width, height, channels, frames };
 }
 
-/** Copies `count` pixels, taken `step` pixels apart from pixel `from` on, to pixel `to` and those that follow it. */
+/** Copies `count` pixels, `step` pixels apart from pixel `from` on, to pixel `to` and those that follow it. */
 type CopyRow = (from: number, step: number, to: number, count: number) => void;
 
 /** One word a pixel. A buffer cut from a pool may start between words; then it is copied. */
 function pixelWords(source: Uint8Array, target: Uint8Array): CopyRow {
-  const aligned = source.byteOffset % 4 === 0 ? source : source.slice();
+  const aligned = source.byteOffset % 4 === 0 ? source : new Uint8Array(source);
   const words = new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength / 4);
   const turned = new Uint32Array(target.buffer);
   return function copyWords(from, step, to, count) {
@@ -53,17 +52,13 @@ function pixelBytes(source: Uint8Array, target: Uint8Array): CopyRow {
 /** The EXIF orientations that are turns clockwise by these degrees. */
 export const quarterTurns: Partial<Record<number, Orientation>> = { 90: 6, 180: 3, 270: 8 };
 
-/** A turn by any angle, and the size of the picture that it gives. */
-export interface Rotation {
-  /** Clockwise. */
+/** A turn clockwise by any angle, and the size of the picture that it gives. */
+export interface Rotation extends Size {
   degrees: number;
-  /** Pixels. */
-  width: number;
-  height: number;
 }
 
-/** So much of a pixel may be lost at an edge: what is right of it comes of sines that are not quite 0. */
-const slack = 1e-6;
+/** Part of a pixel that may be lost at an edge: what is right of it comes of sines that are not quite 0. */
+export const slack = 1e-6;
 
 /** The smallest picture that holds all of one of this size turned around its middle. */
 export function rotatedSize({ width, height }: Size, degrees: number) {
@@ -75,16 +70,15 @@ export function rotatedSize({ width, height }: Size, degrees: number) {
 }
 
 /**
- * Every frame turned around its middle, on white where `opaque` and transparent around otherwise. Bilinear, as libvips turns by
- * default, on premultiplied values, so that what is transparent lends no colour. Own code so that both engines give the
- * same pixels.
+ * Every frame turned around its middle, on white where `opaque`: bilinear, as libvips turns, on premultiplied values.
+ * Own code so that both engines give the same pixels.
  */
 export function rotateRaster(raster: Raster, rotation: Rotation, opaque: boolean): Raster {
   const channels = opaque ? raster.channels : 4;
   return rotateFrames(raster, rotation, channels, opaque ? putOnWhite : putOnNothing);
 }
 
-/** An overlay of premultiplied RGBA turned around its middle, in a box that holds its corners. Quarter turns change no pixel. */
+/** A premultiplied overlay turned around its middle, in a box that holds its corners. */
 export function rotateOverlay(overlay: Overlay, degrees: number): Overlay {
   if (degrees === 0) return overlay;
   const raster: Raster = { ...overlay, channels: 4, frames: 1 };
@@ -96,42 +90,35 @@ export function rotateOverlay(overlay: Overlay, degrees: number): Overlay {
   return { data, width, height };
 }
 
-function rotateFrames(raster: Raster, rotation: Rotation, channels: 3 | 4, put: Put): Raster {
-  const { width, height } = rotation;
-  const { frames } = raster;
+function rotateFrames(raster: Raster, rotation: Rotation, channels: 3 | 4, put: PutPixel): Raster {
+  const { degrees, width, height } = rotation;
+  const { width: w, height: h, frames } = raster;
+  const { cos, sin } = directionOf(degrees);
   const data = Buffer.alloc(width * height * channels * frames, put === putOnWhite ? 255 : 0);
-  for (let frame = 0; frame < frames; frame++) {
-    const start = frame * width * height;
-    eachPixel(raster, rotation, (x, y, at) =>
-      sample(raster, frame, x, y, data, (start + at) * channels, put),
-    );
+  for (let frame = 0, to = 0; frame < frames; frame++) {
+    for (let y = 0; y < height; y++) {
+      // Where the row's first pixel comes from: middle to middle, with pixels' middles at halves.
+      let sourceX = cos * (0.5 - width / 2) + sin * (y + 0.5 - height / 2) + w / 2 - 0.5;
+      let sourceY = -sin * (0.5 - width / 2) + cos * (y + 0.5 - height / 2) + h / 2 - 0.5;
+      for (let x = 0; x < width; x++, to += channels, sourceX += cos, sourceY -= sin) {
+        if (sourceX <= -1 || sourceY <= -1 || sourceX >= w || sourceY >= h) continue;
+        sample(raster, frame, sourceX, sourceY, data, to, put);
+      }
+    }
   }
   return { data, width, height, channels, frames };
 }
 
-/** Visits each pixel of the turned frame that comes from the frame, with the place that it comes from. */
-function eachPixel(
-  { width: w, height: h }: Size,
-  { degrees, width, height }: Rotation,
-  visit: (x: number, y: number, at: number) => void,
-): void {
-  const { cos, sin } = directionOf(degrees);
-  for (let y = 0, at = 0; y < height; y++) {
-    // Where the row's first pixel comes from: middle to middle, with pixels' middles at halves.
-    let sourceX = cos * (0.5 - width / 2) + sin * (y + 0.5 - height / 2) + w / 2 - 0.5;
-    let sourceY = -sin * (0.5 - width / 2) + cos * (y + 0.5 - height / 2) + h / 2 - 0.5;
-    for (let x = 0; x < width; x++, at++, sourceX += cos, sourceY -= sin) {
-      if (sourceX <= -1 || sourceY <= -1 || sourceX >= w || sourceY >= h) continue;
-      visit(sourceX, sourceY, at);
-    }
-  }
-}
-
-/** Writes a pixel of this opacity, 0 to 1, whose colours are premultiplied by it. */
-type Put = (data: Uint8Array, to: number, red: number, green: number, blue: number, alpha: number) => void;
-
-/** The four pixels around a point, weighted by nearness; those outside weigh nothing. Spelt out, since a loop takes twice the time. */
-function sample(source: Raster, frame: number, x: number, y: number, data: Uint8Array, to: number, put: Put) {
+/** The four pixels around a point, weighted by nearness. Spelt out, since a loop takes twice the time. */
+function sample(
+  source: Raster,
+  frame: number,
+  x: number,
+  y: number,
+  data: Uint8Array,
+  to: number,
+  put: PutPixel,
+) {
   const { data: from, width, height, channels } = source;
   const left = Math.floor(x);
   const top = Math.floor(y);
@@ -161,23 +148,7 @@ function sample(source: Raster, frame: number, x: number, y: number, data: Uint8
   put(data, to, mix(0), mix(1), mix(2), premultiplied ? mix(3) / 255 : atA + atB + atC + atD);
 }
 
-/** On what is white and opaque already, of three channels or four. */
-const putOnWhite: Put = (data, to, red, green, blue, alpha) => {
-  const white = 255 * (1 - alpha);
-  data[to] = Math.min(255, red + white + 0.5);
-  data[to + 1] = Math.min(255, green + white + 0.5);
-  data[to + 2] = Math.min(255, blue + white + 0.5);
-};
-
-const putOnNothing: Put = (data, to, red, green, blue, alpha) => {
-  if (alpha === 0) return;
-  data[to] = Math.min(255, red / alpha + 0.5);
-  data[to + 1] = Math.min(255, green / alpha + 0.5);
-  data[to + 2] = Math.min(255, blue / alpha + 0.5);
-  data[to + 3] = Math.min(255, alpha * 255 + 0.5);
-};
-
-const putPremultiplied: Put = (data, to, red, green, blue, alpha) => {
+const putPremultiplied: PutPixel = (data, to, red, green, blue, alpha) => {
   data[to] = red + 0.5;
   data[to + 1] = green + 0.5;
   data[to + 2] = blue + 0.5;

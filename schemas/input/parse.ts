@@ -54,13 +54,11 @@ export function parseUrlencoded(text: string, place: 'query' | 'body' = 'query')
     }
     const name = decode(equals === -1 ? pair : pair.slice(0, equals));
     const value = decode(equals === -1 ? '' : pair.slice(equals + 1));
+    const encoding = 'must be percent-encoded UTF-8';
     if (name === undefined) {
-      problems.push({ field: place, problem: 'must be percent-encoded UTF-8; a parameter name is not' });
+      problems.push({ field: place, problem: `${encoding}; a parameter name is not` });
     } else if (value === undefined) {
-      problems.push({
-        field: fieldName(name),
-        problem: 'must be percent-encoded UTF-8 (a % itself is written %25)',
-      });
+      problems.push({ field: fieldName(name), problem: `${encoding} (a % itself is written %25)` });
     } else if (!values.has(name)) values.set(name, value);
     else if (!twice.has(name)) {
       twice.add(name);
@@ -79,11 +77,11 @@ function decode(text: string): string | undefined {
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
+/** What a text held, or why it is refused. */
+export type ReadResult<T> = { value: T } | { problems: FieldProblem[] };
+
 /** The text of a body or a field, or the problem where its bytes are not UTF-8. */
-export function readUtf8(
-  bytes: Uint8Array,
-  field = 'body',
-): { value: string } | { problems: FieldProblem[] } {
+export function readUtf8(bytes: Uint8Array, field = 'body'): ReadResult<string> {
   try {
     return { value: decoder.decode(bytes) };
   } catch {
@@ -172,10 +170,7 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** What a text held, or why it is refused. */
-export type ReadResult<T> = { value: T } | { problems: FieldProblem[] };
-
-/** Reads JSON text of an object of at most 1000 names, none of them too long, and 32 levels; else gives the problem, such as a repeated name. */
+/** Reads JSON text of an object of at most 1000 names, none too long, and 32 levels; else gives the problem, such as a repeated name. */
 export function readJsonObject(text: string): ReadResult<Record<string, unknown>> {
   const scan = scanJson(text);
   if ('problem' in scan) return bodyProblem(scan.problem);

@@ -61,15 +61,12 @@ export function validateRawInput(
   const { input, problems } = parameters.check(Object.fromEntries(raw), {
     dryrun: dryrun && !runsDry,
     // A file that was sent twice, or as text, has its problem: that it is missing must not be another.
-    uploaded: [
-      ...uploaded,
-      ...unread.map(({ field }) => field).filter((name) => isFile(name) && !raw.has(name)),
-    ],
+    uploaded: [...uploaded, ...[...named].filter((name) => isFile(name) && !raw.has(name))],
     hasLostFile: body?.kind === 'fields' && body.hasLostFile === true,
   });
   // What was sent unreadable is not missing too.
   const all = [...unread, ...problems.filter(({ field }) => raw.has(field) || !named.has(field))];
-  return { input, dryrun, problems: all.length === 0 ? all : boundProblems(all) };
+  return { input, dryrun, problems: boundProblems(all) };
 }
 
 type ReadBody = { refused: FieldProblem[] } | { text?: QueryText; json?: Record<string, unknown> };

@@ -1,15 +1,13 @@
 import { isObject } from '../json-schema.js';
 import { didYouMean, mostMeant } from '../nearest.js';
 import { briefly, describeValue, type Listing, list } from '../quote.js';
-import { anyCase, type Keyword, withAlternatives, withMore } from './keyword.js';
+import { anyCase, type Keyword, switchedOn, withAlternatives, withMore } from './keyword.js';
 
 /** Names with their aliases. */
 type Choices = Record<string, string[]>;
 
 /** Names and aliases, in their order. */
-function spellingsOf(choices: Choices): string[] {
-  return Object.entries(choices).flat(2);
-}
+const spellingsOf = (choices: Choices) => Object.entries(choices).flat(2);
 
 /** `one of png, jpg (or jpeg)` */
 function describeChoices(choices: Choices, listing: Listing): string {
@@ -77,8 +75,7 @@ function nameBySpelling(choices: Choices): Map<string, string> {
 export const encodable: Keyword<true> = {
   name: 'encodable',
   type: 'string',
-  metaSchema: { const: true },
-  accepts: (setting) => setting === true,
+  ...switchedOn,
   prepare:
     (_, __, { canEncode }) =>
     (value, { anyEngine }) => {

@@ -76,12 +76,7 @@ export const intensifiers: ReadonlyMap<string, number> = new Map([
 
 const { clampChroma, clampRgb, converter, formatHex } = culori;
 
-interface Oklch {
-  mode: 'oklch';
-  l: number;
-  c: number;
-  h: number;
-}
+type Oklch = { mode: 'oklch'; l: number; c: number; h: number };
 
 const toOklch = converter('oklch');
 const toOklab = converter('oklab');
@@ -124,12 +119,8 @@ function mix(color: Oklch, hex: string, share: number): Oklch {
   const one = toOklab(color);
   const other = toOklab(fromHex(hex));
   const between = (a: number, b: number) => a + (b - a) * share;
-  return asOklch({
-    mode: 'oklab',
-    l: between(one.l, other.l),
-    a: between(one.a, other.a),
-    b: between(one.b, other.b),
-  });
+  const [l, a, b] = [between(one.l, other.l), between(one.a, other.a), between(one.b, other.b)];
+  return asOklch({ mode: 'oklab', l, a, b });
 }
 
 function rotateHue(color: Oklch, towards: number, part: number): Oklch {
@@ -140,8 +131,8 @@ function rotateHue(color: Oklch, towards: number, part: number): Oklch {
   // In HSL, where every hue has its own full colour: in OKLCH a yellow rotated to orange keeps its lightness and becomes cream.
   const { h = 0, s, l } = toHsl(intoSrgb(color));
   const angle = ((towards - h + 540) % 360) - 180;
-  const turned = Math.sign(angle) * Math.min(Math.abs(angle), largestRotation * part);
-  return asOklch({ mode: 'hsl', h: h + turned, s, l });
+  const rotated = h + Math.sign(angle) * Math.min(Math.abs(angle), largestRotation * part);
+  return asOklch({ mode: 'hsl', h: rotated, s, l });
 }
 
 function intoSrgb(color: Oklch): Rgb {

@@ -3,12 +3,9 @@ import cssColors from 'color-name';
 import { nearest } from '../nearest.js';
 import { intensifiers, type Modifier, modifiers, modifyColor } from './color-modifiers.js';
 
-const cssHex = new Map(
-  Object.entries(cssColors).map(([name, rgb]) => [
-    name,
-    `#${rgb.map((part) => part.toString(16).padStart(2, '0')).join('')}`,
-  ]),
-);
+const hexOf = (rgb: readonly number[]) =>
+  `#${rgb.map((part) => part.toString(16).padStart(2, '0')).join('')}`;
+const cssHex = new Map(Object.entries(cssColors).map(([name, rgb]) => [name, hexOf(rgb)]));
 
 let listedNames: Map<string, string> | undefined;
 
@@ -21,48 +18,32 @@ function nameKey(name: string): string {
     .replaceAll('gray', 'grey');
 }
 
-/** `#rrggbb` of a CSS colour name (package `color-name`), by its key; undefined where CSS has no such name. */
-function cssColor(key: string): string | undefined {
-  return cssHex.get(key);
-}
-
 /** The list of 30,000 names, by key. To load it costs about 40 ms and 10 MB: better before a call than during one. */
 export function loadColorNames(): ReadonlyMap<string, string> {
-  listedNames ??= loadList();
-  return listedNames;
-}
-
-/**
- * `#rrggbb` of one of the 30,000 names of the package `color-name-list`, by its key; undefined where it is not listed.
- */
-function listedColor(key: string): string | undefined {
-  return loadColorNames().get(key);
-}
-
-function loadList(): Map<string, string> {
-  // The build copies it from the package.
+  if (listedNames) return listedNames;
+  listedNames = new Map();
+  // The build copies it from the package `color-name-list`.
   const file = new URL(
     'dist/assets/color-name-list/colors.json',
     import.meta.resolve('helper-gateway/package.json'),
   );
   const colors: [name: string, hex: string][] = JSON.parse(readFileSync(file, 'utf8'));
-  const byKey = new Map<string, string>();
   for (const [name, hex] of colors) {
     const key = nameKey(name);
-    if (!byKey.has(key)) byKey.set(key, hex);
+    if (!listedNames.has(key)) listedNames.set(key, hex);
   }
-  return byKey;
+  return listedNames;
 }
+
+/** `#rrggbb` of a name by its key. */
+type Look = (key: string) => string | undefined;
+const cssColor: Look = (key) => cssHex.get(key);
+const listedColor: Look = (key) => loadColorNames().get(key);
 
 const phraseCharacters = /^[a-z0-9 ,'’_-]+$/;
 const fillers = new Set(['a', 'an', 'the', 'and', 'shade', 'tint', 'tone', 'of', 'color', 'colour']);
 /** CSS's brown comes from X11, where it is a red; a light brown is not rose. */
 const plainBrown = '#8b5a2b';
-
-interface Step {
-  modifier: Modifier;
-  strength: number;
-}
 
 /**
  * `#rrggbb` of a colour name or a descriptive phrase, or undefined; `text` is in lower case. The first that fits wins: a CSS name,
@@ -82,26 +63,26 @@ export function parsePhrase(text: string): string | undefined {
   return modified(words, cssColor) ?? listedColor(nameKey(text)) ?? modified(words, listedColor);
 }
 
-function modified(words: string[], look: (key: string) => string | undefined): string | undefined {
-  const found = firstBase(words, look);
-  return found?.steps.reduceRight((hex, step) => modifyColor(hex, step.modifier, step.strength), found.hex);
-}
-
-function firstBase(words: string[], look: (key: string) => string | undefined) {
+function modified(words: string[], look: Look): string | undefined {
   for (let start = 0; start < words.length; start += 1) {
     const steps = readSteps(words.slice(0, start));
     if (steps === undefined) continue;
     const base = words.slice(start);
     // "cool" and "dark" are on the list, but as a base they are a phrase that was not finished.
     if (base.every(isModifierWord)) return undefined;
-    const hex = look(nameKey(base.join('')));
-    if (hex !== undefined) return { hex: start > 0 && base.join('') === 'brown' ? plainBrown : hex, steps };
+    const found = look(nameKey(base.join('')));
+    if (found === undefined) continue;
+    const hex = start > 0 && base.join('') === 'brown' ? plainBrown : found;
+    return steps.reduceRight(
+      (changed, { modifier, strength }) => modifyColor(changed, modifier, strength),
+      hex,
+    );
   }
   return undefined;
 }
 
-function readSteps(words: string[]): Step[] | undefined {
-  const steps: Step[] = [];
+function readSteps(words: string[]): { modifier: Modifier; strength: number }[] | undefined {
+  const steps: { modifier: Modifier; strength: number }[] = [];
   let strength = 1;
   for (const word of words) {
     const intensity = intensifiers.get(word);
@@ -135,18 +116,15 @@ const phraseWords = [
 ];
 const knownWords = new Set(phraseWords);
 
-/** A slip seldom hits the first letter but by changing places with the second; to look further costs ten times as much. */
-function candidatesFor(word: string): string[] {
-  return phraseWords.filter((each) => each[0] === word[0] || each[0] === word[1]);
-}
-
 /** The colour phrase that `text`, in lower case, is a slip of: each word that is not known is replaced by the nearest that is. */
 export function nearestPhrase(text: string): string | undefined {
   const words = text.split(/[ ,_-]+/).filter((word) => word !== '');
   if (words.length > mostWords) return undefined;
   const meant: string[] = [];
   for (const word of words) {
-    const found = knownWords.has(word) ? word : nearest(word, candidatesFor(word));
+    // A slip seldom hits the first letter but by changing places with the second; to look further costs ten times as much.
+    const near = () => phraseWords.filter((each) => each[0] === word[0] || each[0] === word[1]);
+    const found = knownWords.has(word) ? word : nearest(word, near());
     if (found === undefined) return undefined;
     meant.push(found);
   }

@@ -1,6 +1,6 @@
 // The package in one file, because every thread loads it: its 151 modules would need longer.
 import culori from 'culori/require';
-import { isObject } from '../json-schema.js';
+import { closedObject, isObject } from '../json-schema.js';
 import { didYouMean } from '../nearest.js';
 import { quote } from '../quote.js';
 import { nearestPhrase, parsePhrase } from './color-phrase.js';
@@ -9,6 +9,7 @@ import { isAuto, type Keyword, type Normalised, withMore } from './keyword.js';
 const { formatHex, parse } = culori;
 
 const hexDigits = /^#?(?:[0-9a-f]{3}|[0-9a-f]{6})$/;
+/** The form of a CSS colour function, right or not. */
 const functional = /^(?:rgb|hsl)a?\(/;
 const hexWithAlpha = /^#(?:[0-9a-f]{4}|[0-9a-f]{8})$/;
 
@@ -17,11 +18,6 @@ function parseHex(text: string): string | undefined {
   if (!hexDigits.test(text)) return undefined;
   const digits = text.replace('#', '');
   return `#${digits.length === 6 ? digits : digits.replace(/./g, '$&$&')}`;
-}
-
-/** Whether `text`, in lower case, has the form of a CSS colour function, right or not. */
-function isColorFunction(text: string): boolean {
-  return functional.test(text);
 }
 
 /**
@@ -35,22 +31,18 @@ function parseColorFunction(text: string): string | undefined {
     const { r = 0, g = 0, b = 0 } = color;
     return Number.isFinite(r + g + b) ? formatHex({ mode: 'rgb', r, g, b }) : undefined;
   }
-  if (color?.mode === 'hsl') {
-    const { h = 0, s = 0, l = 0 } = color;
-    if (!Number.isFinite(h + s + l)) return undefined;
-    return formatHex({ mode: 'hsl', h: h % 360, s: clampShare(s), l: clampShare(l) });
-  }
-  return undefined;
+  if (color?.mode !== 'hsl') return undefined;
+  const { h = 0, s = 0, l = 0 } = color;
+  const clamp = (share: number) => Math.min(1, Math.max(0, share));
+  return Number.isFinite(h + s + l)
+    ? formatHex({ mode: 'hsl', h: h % 360, s: clamp(s), l: clamp(l) })
+    : undefined;
 }
 
 /** Whether `text`, in lower case, is a colour with an alpha value, in any CSS syntax, `transparent` among them. */
 function hasAlpha(text: string): boolean {
   if (text === 'transparent' || hexWithAlpha.test(text)) return true;
-  return isColorFunction(text) && (text.includes('/') || text.split(',').length > 3);
-}
-
-function clampShare(value: number): number {
-  return Math.min(1, Math.max(0, value));
+  return functional.test(text) && (text.includes('/') || text.split(',').length > 3);
 }
 
 const longestColor = 100;
@@ -71,7 +63,7 @@ export function parseColor(text: string, form = colorForm): Normalised {
   if (hasAlpha(plain)) {
     return { problem: `must be a solid colour, without alpha, but is the string ${quote(text)}` };
   }
-  const value = parseHex(plain) ?? (isColorFunction(plain) ? parseColorFunction(plain) : parsePhrase(plain));
+  const value = parseHex(plain) ?? (functional.test(plain) ? parseColorFunction(plain) : parsePhrase(plain));
   if (value !== undefined) return { value };
   const hint = () => {
     const meant = nearestPhrase(plain);
@@ -85,22 +77,9 @@ const colorPattern =
   '^\\s*(?:#?(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})|(?:[Rr][Gg][Bb]|[Hh][Ss][Ll])[Aa]?\\([^/]*\\)|[^#/()]+)\\s*$';
 
 /** Colours that a person may think of; thousands of names are known. */
-const familiar = [
-  'black',
-  'white',
-  'gray',
-  'red',
-  'orange',
-  'gold',
-  'green',
-  'teal',
-  'blue',
-  'navy',
-  'purple',
-  'pink',
-  'tomato',
-  'steelblue',
-];
+const familiar = 'black white gray red orange gold green teal blue navy purple pink tomato steelblue'.split(
+  ' ',
+);
 /** One of each form. */
 const samples = ['#000', 'ffcc00', '#12aB9f', 'rgb(1, 2, 3)', 'hsl(120 50% 50%)', 'tomato', 'dark sea green'];
 
@@ -113,17 +92,7 @@ type ColorSetting = true | { auto: true };
 export const color: Keyword<ColorSetting> = {
   name: 'color',
   type: 'string',
-  metaSchema: {
-    anyOf: [
-      { const: true },
-      {
-        type: 'object',
-        required: ['auto'],
-        additionalProperties: false,
-        properties: { auto: { const: true } },
-      },
-    ],
-  },
+  metaSchema: { anyOf: [{ const: true }, closedObject({ auto: { const: true } })] },
   accepts: (setting) => setting === true || (isObject(setting) && setting.auto === true),
   prepare(setting) {
     const form = describeColor(setting);

@@ -1,5 +1,5 @@
 import { describeValue } from '../quote.js';
-import type { Keyword } from './keyword.js';
+import { type Keyword, switchedOn } from './keyword.js';
 
 const dayForm = 'a day such as 2030-01-31';
 
@@ -15,8 +15,7 @@ export function isDay(text: string): boolean {
 export const day: Keyword<true> = {
   name: 'day',
   type: 'string',
-  metaSchema: { const: true },
-  accepts: (setting) => setting === true,
+  ...switchedOn,
   prepare: () => (value) =>
     isDay(value) ? { value } : { problem: `must be ${dayForm}, but is ${describeValue(value)}` },
   describe: () => dayForm,

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '../json-schema.js';
 import { describeValue } from '../quote.js';
-import { type Keyword, withAlternatives } from './keyword.js';
+import { type Keyword, switchedOn, withAlternatives } from './keyword.js';
 
 const decimal = /^\d{1,20}(?:\.\d{1,20})?(%?)$/;
 
@@ -25,8 +25,7 @@ export function parseFraction(value: unknown): number | undefined {
 export const fraction: Keyword<true, unknown> = {
   name: 'fraction',
   type: ['number', 'string'],
-  metaSchema: { const: true },
-  accepts: (setting) => setting === true,
+  ...switchedOn,
   prepare(_, beside) {
     const form = describeFraction(beside);
     const least = leastOf(beside);

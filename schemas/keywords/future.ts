@@ -1,6 +1,6 @@
 import { describeValue, quote } from '../quote.js';
 import { isDay } from './day.js';
-import type { Keyword } from './keyword.js';
+import { type Keyword, switchedOn } from './keyword.js';
 
 const iso8601 =
   /^(\d{4}-\d\d-\d\d)(?:T([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d))?$/;
@@ -23,8 +23,7 @@ export function parseTime(text: string): number | undefined {
 export const future: Keyword<true> = {
   name: 'future',
   type: 'string',
-  metaSchema: { const: true },
-  accepts: (setting) => setting === true,
+  ...switchedOn,
   prepare:
     (_, __, { now = Date.now }) =>
     (value) => {

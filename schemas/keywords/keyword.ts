@@ -16,7 +16,7 @@ interface CheckContext {
 /** The characters of `text` that no font can draw, each once; empty where all can be drawn. */
 type CanDraw = (text: string) => string[];
 
-/** What is wrong with a format here, by the name that answers use; undefined for one that can be written, and for unknown ones. */
+/** What is wrong with a format here, by the name that answers use; undefined for one that can be written or is unknown. */
 export type CanEncode = (format: string) => string | undefined;
 
 /** What keywords are validated by besides their setting. */
@@ -41,10 +41,7 @@ export type ControlForm =
   /** A number between bounds. */
   | { kind: 'pixels'; minimum: number; maximum: number };
 
-/**
- * A keyword of the gateway's own, with all that any part of the gateway knows of it. `Setting` is its value in a schema, `Value` what
- * it validates.
- */
+/** A keyword of the gateway's own, with all its faces. `Setting` is its value in a schema, `Value` what it validates. */
 export interface Keyword<Setting, Value = string> {
   readonly name: string;
   /** JSON types of the values that it validates. */
@@ -78,10 +75,14 @@ export interface Keyword<Setting, Value = string> {
   ): fastCheck.Arbitrary<unknown> | undefined;
 }
 
+/** The setting of a keyword that is `true`, or is left out. */
+export const switchedOn = {
+  metaSchema: { const: true },
+  accepts: (setting: unknown) => setting === true,
+};
+
 /** A keyword whose setting and values are known to itself alone. */
 export type AnyKeyword = Keyword<never, never>;
-
-const callContext: CheckContext = { anyEngine: false };
 
 /** The keyword as ajv wants it: it replaces a valid value by its normal form, and says what is wrong with any other. */
 export function toAjvKeyword(keyword: AnyKeyword, abilities: Abilities): FuncKeywordDefinition {
@@ -94,22 +95,15 @@ export function toAjvKeyword(keyword: AnyKeyword, abilities: Abilities): FuncKey
     errors: true,
     compile(setting: unknown, beside: JsonSchema) {
       const normalise = keyword.prepare?.(setting as never, beside, abilities);
-      const validate: SchemaValidateFunction = function validateNormalised(
-        this: CheckContext | undefined,
-        value,
-        context,
-      ) {
+      type This = CheckContext | undefined;
+      const validate: SchemaValidateFunction = function validateNormalised(this: This, value, context) {
         if (normalise === undefined) return true;
-        const result = normalise(value as never, this ?? callContext);
+        const result = normalise(value as never, this ?? { anyEngine: false });
         if ('problem' in result) {
           const { problem, hint } = result;
-          const error = { keyword: name, params: {} };
-          // A hint for each item of a long list would cost more than to validate it.
-          validate.errors = [
-            hint === undefined
-              ? { ...error, message: problem }
-              : Object.defineProperty(error, 'message', { get: () => problem + hint() }),
-          ];
+          // Computed where it is shown: a hint for each item of a long list would cost more than to validate it.
+          const message = { get: () => problem + (hint?.() ?? '') };
+          validate.errors = [Object.defineProperty({ keyword: name, params: {} }, 'message', message)];
           return false;
         }
         if (context) context.parentData[context.parentDataProperty] = result.value;
@@ -120,10 +114,7 @@ export function toAjvKeyword(keyword: AnyKeyword, abilities: Abilities): FuncKey
   };
 }
 
-/**
- * Validates values and writes defaults and normal forms into them; empty where they are right. They are a caller's, unless the context
- * says more.
- */
+/** Validates a caller's values, unless the context says more, and writes defaults and normal forms into them. */
 export type CheckValues = (values: Record<string, unknown>, context?: CheckContext) => FieldProblem[];
 
 /** Whether a text leaves the choice to the helper: the word `auto`, in any case. */

@@ -49,9 +49,8 @@ export function askKeywords<Answer>(
 
 /** The schema without own keywords, and without the words that stand in for them. */
 export function withoutOwnKeywords(schema: JsonSchema): JsonSchema {
-  return Object.fromEntries(
-    Object.entries(schema).filter(([name]) => name !== 'form' && !isOwnKeyword(name)),
-  );
+  const plain = Object.entries(schema).filter(([name]) => name !== 'form' && !isOwnKeyword(name));
+  return Object.fromEntries(plain);
 }
 
 /**

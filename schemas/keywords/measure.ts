@@ -1,4 +1,4 @@
-import { isObject } from '../json-schema.js';
+import { closedObject, isObject } from '../json-schema.js';
 import { describeValue } from '../quote.js';
 import { anyCase, isAuto, type Keyword, withAlternatives } from './keyword.js';
 
@@ -15,6 +15,8 @@ interface MeasureSetting {
 /** A measure in its normal form: pixels, per cent without needless zeros, or `auto`. */
 type Measure = number | `${number}%` | 'auto';
 
+const bound = { type: 'integer', minimum: 0 };
+const yes = { const: true };
 const digits = /^\d{1,15}$/;
 // With more places a number could not be written without an exponent.
 const percentage = /^\d{1,9}(?:\.\d{1,6})?%$/;
@@ -45,15 +47,7 @@ export const measure: Keyword<MeasureSetting, unknown> = {
   name: 'measure',
   type: ['number', 'string'],
   metaSchema: {
-    type: 'object',
-    required: ['minimum', 'maximum'],
-    additionalProperties: false,
-    properties: {
-      minimum: { type: 'integer', minimum: 0 },
-      maximum: { type: 'integer', minimum: 0 },
-      percent: { const: true },
-      auto: { const: true },
-    },
+    ...closedObject({ minimum: bound, maximum: bound, percent: yes, auto: yes }, ['percent', 'auto']),
     examples: [{ minimum: 0, maximum: 100 }],
   },
   accepts: (setting) =>
@@ -63,9 +57,8 @@ export const measure: Keyword<MeasureSetting, unknown> = {
       throw new Error(`minimum is ${setting.minimum}, above maximum, which is ${setting.maximum}`);
     }
     if (typeof type === 'string') {
-      throw new Error(
-        `it takes numbers and texts; write "type": ["integer", "string"] in place of "${type}"`,
-      );
+      const both = '"type": ["integer", "string"]';
+      throw new Error(`it allows numbers and texts; write ${both} in place of "${type}"`);
     }
     const form = describeMeasure(setting);
     return (given) => {

@@ -1,7 +1,7 @@
 import type { FieldProblem } from '../field-problem.js';
 import { asSchema, escapePointer, isObject, type JsonSchema, typesOf, walkSchema } from '../json-schema.js';
 import { didYouMean } from '../nearest.js';
-import { quote } from '../quote.js';
+import { join, quote } from '../quote.js';
 import type { CheckValues, Keyword } from './keyword.js';
 
 /** The values of another parameter beside which one makes sense, in their normal form. */
@@ -35,36 +35,27 @@ export const onlyWith: Keyword<object> = {
 
 /** The conditions of each parameter that has any; all of them must hold. What is no list of values is left out. */
 export function onlyWithOf({ onlyWith }: JsonSchema): ReadonlyMap<string, readonly Condition[]> {
-  const rules = Object.entries(asSchema(onlyWith)).map(([name, conditions]) => {
+  const rules = new Map<string, readonly Condition[]>();
+  for (const [name, conditions] of Object.entries(asSchema(onlyWith))) {
     const each = Object.entries(asSchema(conditions)).flatMap(([parameter, values]) =>
       Array.isArray(values) ? [{ parameter, values }] : [],
     );
-    return [name, each] as const;
-  });
-  return new Map(rules.filter(([, each]) => each.length > 0));
+    if (each.length > 0) rules.set(name, each);
+  }
+  return rules;
 }
 
 /** `the formats jpg, webp and avif`, `wrap true`: beside what a parameter makes sense. */
 function conditionForm({ parameter, values }: Condition): string {
-  if (!values.every((value) => typeof value === 'string')) {
-    return `${parameter} ${joinValues(values, 'or')}`;
-  }
-  return values.length === 1
-    ? `the ${parameter} ${joinValues(values, 'and')}`
-    : `the ${parameter}s ${joinValues(values, 'and')}`;
+  const words = values.map(wordOf);
+  if (!values.every((value) => typeof value === 'string')) return `${parameter} ${join('or', words)}`;
+  return `the ${parameter}${words.length === 1 ? '' : 's'} ${join('and', words)}`;
 }
 
 /** A value of the condition's parameter, as it stands after "with": `png`, `wrap false`. */
 function givenForm({ parameter }: Condition, value: unknown): string {
   if (value === undefined) return `without ${parameter}`;
   return typeof value === 'string' ? `with ${wordOf(value)}` : `with ${parameter} ${wordOf(value)}`;
-}
-
-function joinValues(values: readonly unknown[], word: string): string {
-  return values
-    .map(wordOf)
-    .join(', ')
-    .replace(/, ([^,]*)$/, ` ${word} $1`);
 }
 
 function wordOf(value: unknown): string {
@@ -92,21 +83,15 @@ export function createOnlyWith(schema: JsonSchema): ((sent: Sent) => FieldProble
     return rules.flatMap(([field, conditions]) => {
       if (!has(field) || isWrong(field)) return [];
       // A wrong value may have been meant as a right one.
-      const broken = conditions.filter((each) => !isWrong(each.parameter) && !isMet(each, values));
-      return broken.length > 0
-        ? [{ field, problem: broken.map((each) => brokenProblem(each, values)).join('; ') }]
-        : [];
+      const broken = conditions.flatMap((condition) => {
+        const { parameter } = condition;
+        const value = Object.hasOwn(values, parameter) ? values[parameter] : undefined;
+        if (isWrong(parameter) || condition.values.includes(value)) return [];
+        return [`is for ${conditionForm(condition)}; ${givenForm(condition, value)} it means nothing`];
+      });
+      return broken.length > 0 ? [{ field, problem: broken.join('; ') }] : [];
     });
   };
-}
-
-function isMet({ parameter, values: wanted }: Condition, values: Sent['values']): boolean {
-  return Object.hasOwn(values, parameter) && wanted.includes(values[parameter]);
-}
-
-function brokenProblem(condition: Condition, values: Sent['values']): string {
-  const value = Object.hasOwn(values, condition.parameter) ? values[condition.parameter] : undefined;
-  return `is for ${conditionForm(condition)}; ${givenForm(condition, value)} it means nothing`;
 }
 
 /** Whether a problem's field is a parameter, or what is in it. */
@@ -122,9 +107,7 @@ export function withConditions(input: JsonSchema): JsonSchema {
     if (!isObject(property)) return [];
     const { description } = property;
     const note = `Only for ${conditions.map(conditionForm).join(', and for ')}.`;
-    return [
-      [name, { ...property, description: description === undefined ? note : `${description} ${note}` }],
-    ];
+    return [[name, { ...property, description: [description, note].filter(Boolean).join(' ') }]];
   });
   return { ...properties, ...Object.fromEntries(described) };
 }
@@ -189,10 +172,10 @@ function demand(conditions: readonly Condition[], properties: JsonSchema): JsonS
   const missing = conditions.filter(
     ({ parameter, values }) => !values.includes(asSchema(properties[parameter]).default),
   );
-  const values = conditions.map((each) => [
-    each.parameter,
-    oneOfValues(each, asSchema(properties[each.parameter])),
-  ]);
+  const values = conditions.map((each) => {
+    const { parameter } = each;
+    return [parameter, oneOfValues(each, asSchema(properties[parameter]))];
+  });
   return {
     properties: Object.fromEntries(values),
     ...(missing.length > 0 ? { required: missing.map(({ parameter }) => parameter) } : {}),

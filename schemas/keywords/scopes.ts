@@ -1,6 +1,6 @@
 import { nearest } from '../nearest.js';
 import { describeValue, quote } from '../quote.js';
-import type { Keyword } from './keyword.js';
+import { type Keyword, switchedOn } from './keyword.js';
 
 const mostListed = 20;
 
@@ -8,8 +8,7 @@ const mostListed = 20;
 export const scopes: Keyword<true, unknown[]> = {
   name: 'scopes',
   type: 'array',
-  metaSchema: { const: true },
-  accepts: (setting) => setting === true,
+  ...switchedOn,
   prepare:
     (_, __, { knownScopes = () => [] }) =>
     (value) => {

@@ -20,19 +20,16 @@ interface ValueForm {
 }
 
 const deepest = 10;
-const nested = ['anyOf', 'oneOf', 'allOf'];
 
-/** Every form that a schema allows, through its alternatives and references; empty where it has no types. */
-export function formsOf(schema: JsonSchema, root: JsonSchema, pointer: string): ValueForm[] {
-  return formsInside(schema, root, pointer, []);
-}
-
-/** `around` are the schemas of the items around this one: a list may contain lists like itself. */
-function formsInside(
+/**
+ * Every form that a schema allows, through its alternatives and references; empty where it has no types. `around` are the schemas
+ * of the items around this one: a list may contain lists like itself.
+ */
+export function formsOf(
   schema: JsonSchema,
   root: JsonSchema,
-  pointer: string,
-  around: readonly JsonSchema[],
+  pointer = '',
+  around: readonly JsonSchema[] = [],
 ): ValueForm[] {
   const forms: ValueForm[] = [];
   gather(schema, pointer, 0);
@@ -42,23 +39,20 @@ function formsInside(
     if (depth > deepest) return;
     const { anyOf: _, oneOf: __, allOf: ___, ...plain } = part;
     for (const type of typesOf(plain)) forms.push(type === 'array' ? listForm(part, place) : { type });
-    for (const keyword of nested) {
+    for (const keyword of ['anyOf', 'oneOf', 'allOf']) {
       const branches = part[keyword];
       if (!Array.isArray(branches)) continue;
       branches.forEach((branch, at) => void gather(asSchema(branch), `${place}/${keyword}/${at}`, depth + 1));
     }
     const to = localDefinition(part);
-    if (to !== undefined) {
-      gather(definitionAt(root, to), String(part.$ref).slice(1), depth + 1);
-    }
+    if (to !== undefined) gather(definitionAt(root, to), String(part.$ref).slice(1), depth + 1);
   }
 
   function listForm(part: JsonSchema, place: string): ValueForm {
-    const items = part.items === undefined ? {} : part.items;
-    if (!isObject(items)) return { type: 'array' };
-    const item = followReference(items, root);
-    if (around.includes(item)) return { type: 'array' };
-    const inner = formsInside(item, root, '', [...around, item]).map(({ type }) => type);
+    const { items = {} } = part;
+    const item = isObject(items) ? followReference(items, root) : undefined;
+    if (!isObject(items) || item === undefined || around.includes(item)) return { type: 'array' };
+    const inner = formsOf(item, root, '', [...around, item]).map(({ type }) => type);
     if (inner.includes('object') || inner.includes('array')) return { type: 'array' };
     return { type: 'array', item: { schema: items, pointer: `${place}/items` } };
   }
@@ -73,21 +67,14 @@ export type FitsAt = (schema: JsonSchema, pointer: string) => (value: unknown) =
 const decimal = /^-?\d{1,400}(?:\.\d{1,400})?(?:[eE][+-]?\d{1,4})?$/;
 const beginsAsJson = /^\s*[[{]/;
 const longestNumber = 1000;
-const booleans = new Map([
-  ['true', true],
-  ['1', true],
-  ['false', false],
-  ['0', false],
-]);
+const booleans = new Map(Object.entries({ true: true, 1: true, false: false, 0: false }));
 
 /**
  * The reader for one property by the types that its schema declares, wherever it does: itself, in `const` and `enum`, in
  * alternatives, behind references. A text can be, in this order of preference: a list or an object as JSON, where it begins
- * as one; a number in decimal notation, finite; a boolean as `true 1 false 0`; itself; a list with commas, spaces around an
- * item dropped, the empty text being the empty list, where the items are no lists or objects and the text does not begin as
- * JSON. The first that fits the schema counts, else the first of all: so a text becomes what the same value sent as JSON would be,
- * or is refused.
- * `pointer` is the schema's place in `root`, for `fitsAt`.
+ * as one; a finite number in decimal notation; a boolean as `true 1 false 0`; itself; a list with commas, where its items are
+ * no lists or objects. The first that fits the schema counts, else the first of all: so a text becomes what the same value sent
+ * as JSON would be, or is refused. `pointer` is the schema's place in `root`, for `fitsAt`.
  */
 export function createCoerce(
   schema: JsonSchema,
@@ -167,29 +154,21 @@ interface NamedRules {
   validate(values: Record<string, unknown>): FieldProblem[];
 }
 
-interface CheckedNames {
-  /** A fresh object with its defaults. */
-  values: Record<string, unknown>;
-  /** The problems of known names, one each. */
-  known: FieldProblem[];
-  /** Those of other names, as many as are answered, and how many there are. */
-  unknown: FieldProblem[];
-  unknownCount: number;
-}
-
-/** Checks values by name: a helper's parameters, or the fields of a form or body. What is undefined counts as left out. */
-export function checkNamed(given: object, { schemas, copy, unknown, validate }: NamedRules): CheckedNames {
+/**
+ * Checks values by name: a helper's parameters, or the fields of a form or body. What is undefined counts as left out. `values` is a
+ * fresh object with its defaults; of known names there is one problem each.
+ */
+export function checkNamed(given: object, { schemas, copy, unknown, validate }: NamedRules) {
   const values: Record<string, unknown> = {};
   const refused: FieldProblem[] = [];
   const others: FieldProblem[] = [];
-  let unknownCount = 0;
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined) continue;
     const schema = schemas.get(name);
     if (schema === undefined) {
-      unknownCount += 1;
-      // The search for the name that was meant costs more than reading one.
-      if (unknownCount <= mostProblems) others.push({ field: fieldName(name), problem: unknown(name) });
+      // The search for the name that was meant costs more than reading one, and problems past these are only counted.
+      const problem = others.length < mostProblems ? unknown(name) : 'is not known';
+      others.push({ field: fieldName(name), problem });
       continue;
     }
     const copied = copy(schema, value);
@@ -198,7 +177,7 @@ export function checkNamed(given: object, { schemas, copy, unknown, validate }: 
   }
   const named = new Set(refused.map(({ field }) => field));
   const invalid = validate(values).filter(({ field }) => !named.has(field));
-  return { values, known: [...refused, ...invalid], unknown: others, unknownCount };
+  return { values, known: [...refused, ...invalid], unknown: others };
 }
 
 /**
@@ -209,29 +188,25 @@ export function copyParameter(declared: JsonSchema, value: unknown, root: JsonSc
   const schema = declared.$ref === undefined ? declared : followReference(declared, root);
   if (value === null) {
     // Whatever the schema says: no query could say the same.
-    const acceptsNull = formsOf(schema, root, '').some(({ type }) => type === 'null');
-    return {
-      problem: acceptsNull ? 'must not be null; leave it out instead' : mismatch(schema, null, root),
-    };
+    const acceptsNull = formsOf(schema, root).some(({ type }) => type === 'null');
+    return { problem: acceptsNull ? 'must not be null; leave it out instead' : mismatch(schema, null, root) };
   }
   const { maxLength, maxItems } = schema;
+  const form = () => describeBriefly(schema, root);
   // A plugin's `pattern` must not get to see what its `maxLength` refuses: ajv tries them all.
   if (typeof value === 'string' && typeof maxLength === 'number' && value.length > 2 * maxLength) {
-    return {
-      problem: `must be ${describeBriefly(schema, root)}, but has more than ${2 * maxLength} characters`,
-    };
+    return { problem: `must be ${form()}, but has more than ${2 * maxLength} characters` };
   }
   if (Array.isArray(value) && typeof maxItems === 'number' && value.length > maxItems) {
     // Nor its `uniqueItems`, which compares each with each.
-    return { problem: `must be ${describeBriefly(schema, root)}, but has ${value.length}` };
+    return { problem: `must be ${form()}, but has ${value.length}` };
   }
   return copyJson(value, typeof maxItems === 'number' ? maxItems : 0);
 }
 
 /**
- * A deep copy of a JSON value, so that defaults and normal forms are written into it and not into the caller's. Refuses
- * what costs more to validate than it is worth: more than 32 levels, more than `most` elements in all (10,000 unless the
- * schema's own `maxItems` is larger), which would be as many errors, and a key `__proto__`.
+ * A deep copy of a JSON value: defaults and normal forms are written into it. Refuses what costs more to validate than it is worth:
+ * more than 32 levels, more than 10,000 or `most` elements in all, which would be as many errors, and a key `__proto__`.
  */
 export function copyJson(value: unknown, most = 0): Copied {
   const limit = Math.max(most, mostElements);

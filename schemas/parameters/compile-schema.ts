@@ -29,22 +29,23 @@ function fileParameter(file: FileField): JsonSchema {
 
 /** What a file is for, by its author, and which parameter it replaces. */
 export function describeFile({ description, insteadOf }: FileField): string | undefined {
-  if (insteadOf === undefined) return description;
-  return sentences(description, `Takes the place of ${insteadOf}.`);
+  return insteadOf === undefined ? description : sentences(description, `Takes the place of ${insteadOf}.`);
 }
 
 /** A helper's own parameter, with notes on files that replace it, and on those with or without which it means nothing. */
 function ownParameter(name: string, schema: unknown, files: readonly FileField[]): unknown {
-  const notes = files.flatMap(({ field, parameter, insteadOf, notWith, options }) => {
-    const names = field === parameter ? field : `${parameter} or ${field}`;
-    return [
-      ...(insteadOf === name ? [`Required, unless a file comes as ${names}.`] : []),
-      ...(notWith?.includes(name) ? [`Not beside ${names}.`] : []),
-      ...(options?.includes(name) ? [`Only beside ${names}.`] : []),
-    ];
-  });
+  const notes = files.flatMap((file) => [
+    ...(file.insteadOf === name ? [`Required, unless a file comes as ${namesOf(file)}.`] : []),
+    ...(file.notWith?.includes(name) ? [`Not beside ${namesOf(file)}.`] : []),
+    ...(file.options?.includes(name) ? [`Only beside ${namesOf(file)}.`] : []),
+  ]);
   if (notes.length === 0 || !isObject(schema)) return schema;
   return { ...schema, description: sentences(schema.description, ...notes) };
+}
+
+/** The names under which a file may be sent: `url or file`. */
+function namesOf({ field, parameter }: FileField): string {
+  return field === parameter ? field : `${parameter} or ${field}`;
 }
 
 function sentences(...parts: unknown[]): string {
@@ -79,8 +80,10 @@ export function sourceProblems(
   files: readonly FileField[],
   { has, uploaded, hasLost, dryrun, allowed }: FilesGiven,
 ): FieldProblem[] {
-  const known = new Set(files.map(({ field }) => field));
-  const unknown = uploaded.filter((field) => !known.has(field)).map((field) => unknownUpload(field, files));
+  const known = files.map(({ field }) => field);
+  const unknown = uploaded
+    .filter((field) => !known.includes(field))
+    .map((field) => ({ field, problem: unknownUpload(known) }));
   const found = files.map((file) => problemOf(file) ?? insteadProblem(file));
   return [...unknown, ...found.filter((problem) => problem !== undefined)];
 
@@ -90,25 +93,20 @@ export function sourceProblems(
     const hasFile = uploaded.includes(field);
     if (hasUrl && hasFile) return { field: parameter, problem: sentTwice(file) };
     if (hasUrl || hasFile || hasLost || dryrun || !required) return undefined;
-    return { field: parameter, problem: missingFile(file) };
+    return { field: parameter, problem: `is required: ${howToSend(file)}` };
   }
 
   function insteadProblem(file: FileField): FieldProblem | undefined {
     const { insteadOf } = file;
     if (insteadOf === undefined) return undefined;
     const given = nameGiven(file, { has, uploaded });
-    if (has(insteadOf)) {
-      if (given === undefined) return undefined;
-      return {
-        field: given,
-        problem: `is sent together with ${insteadOf}; send only one of ${insteadOf} and ${given}`,
-      };
+    if (given !== undefined && has(insteadOf)) {
+      const problem = `is sent together with ${insteadOf}; send only one of ${insteadOf} and ${given}`;
+      return { field: given, problem };
     }
-    if (given !== undefined || hasLost || dryrun) return undefined;
-    return {
-      field: insteadOf,
-      problem: `is required: ${allowed(insteadOf)}; or in its place ${howToSend(file)}`,
-    };
+    if (given !== undefined || has(insteadOf) || hasLost || dryrun) return undefined;
+    const problem = `is required: ${allowed(insteadOf)}; or in its place ${howToSend(file)}`;
+    return { field: insteadOf, problem };
   }
 }
 
@@ -117,17 +115,12 @@ export function pointlessProblems(files: readonly FileField[], sent: FilesGiven)
   const { has, hasLost, dryrun } = sent;
   const problems = new Map<string, FieldProblem>();
   for (const file of files) {
-    const { field, parameter, insteadOf, notWith = [], options = [] } = file;
+    const { insteadOf, notWith = [], options = [] } = file;
     const given = nameGiven(file, sent);
     const isMissing = given === undefined && !hasLost && (insteadOf === undefined ? !dryrun : has(insteadOf));
-    const names = field === parameter ? field : `${parameter} or ${field}`;
-    const pointless: [readonly string[], string][] = [
-      [given === undefined ? [] : notWith, `means nothing beside ${given}`],
-      [isMissing ? options : [], `means nothing without ${names}`],
-    ];
-    for (const [parameters, problem] of pointless) {
-      for (const name of parameters.filter(has)) problems.set(name, { field: name, problem });
-    }
+    const pointless = given === undefined ? (isMissing ? options : []) : notWith;
+    const problem = `means nothing ${given === undefined ? `without ${namesOf(file)}` : `beside ${given}`}`;
+    for (const name of pointless.filter(has)) problems.set(name, { field: name, problem });
   }
   return [...problems.values()];
 }
@@ -141,21 +134,16 @@ function nameGiven(
   return uploaded.includes(field) ? field : undefined;
 }
 
-function unknownUpload(field: string, files: readonly FileField[]): FieldProblem {
-  if (files.length === 0)
-    return { field, problem: 'is not taken by this helper, which works without a file' };
-  const names = files.map((file) => file.field);
-  return { field, problem: `is no file field of this helper; it takes ${names.join(', ')}` };
+function unknownUpload(known: readonly string[]): string {
+  return known.length === 0
+    ? 'is not taken by this helper, which works without a file'
+    : `is no file field of this helper; it takes ${known.join(', ')}`;
 }
 
 function sentTwice({ field, parameter }: FileField): string {
   return field === parameter
     ? 'is sent both as a url and as an uploaded file; send only one'
     : `is sent together with an uploaded file; send only one of ${parameter} and ${field}`;
-}
-
-function missingFile(file: FileField): string {
-  return `is required: ${howToSend(file)}`;
 }
 
 function howToSend({ field, parameter, kind }: FileField): string {
@@ -192,27 +180,25 @@ function createFitsAt(ajv: Ajv, root: JsonSchema): FitsAt {
 /** Compiled on first use, or before by `prepare`. */
 type PreparedCheck = CheckValues & { prepare(): void };
 
-/** A helper's compiled schema. */
-export interface CompiledSchema {
-  /** The plugin's, with the gateway's own parameters: for documentation. */
-  declared: JsonSchema;
-  /** The same, closed: what values are validated by. */
-  closed: JsonSchema;
-  validate: PreparedCheck;
-  /** With what is required lifted. */
-  validateDryRun: PreparedCheck;
-  fitsAt: FitsAt;
+/** The part of a plugin's declaration from which its schema is compiled. */
+export interface DeclaredInput {
+  input: unknown;
+  files?: readonly FileField[] | undefined;
 }
 
-/** A schema that cannot be used; `faults` are all that is wrong with it, each with its place. */
+export type CompiledSchema = ReturnType<typeof compileSchema>;
+
+/** An input's or output's schema that cannot be used; `faults` are all that is wrong with it, each with its place. */
 class SchemaError extends Error {
   readonly faults: readonly string[];
 
-  constructor(faults: readonly string[], cause?: unknown) {
-    const [first = '', ...others] = faults;
-    const list = others.length > 0 ? ['', ...faults].join('\n  ') : ` ${first}`;
-    super(`input is not a valid schema:${list}`, { cause });
-    this.faults = faults;
+  constructor(name: 'input' | 'output', faults: readonly string[], cause?: unknown) {
+    // For what shows in the whole only, there are ajv's own words.
+    const all = faults.length > 0 ? faults : [cause instanceof Error ? cause.message : String(cause)];
+    super(`${name} is not a valid schema:${all.length > 1 ? ['', ...all].join('\n  ') : ` ${all[0]}`}`, {
+      cause,
+    });
+    this.faults = all;
   }
 }
 
@@ -220,21 +206,15 @@ class SchemaError extends Error {
  * Compiles the schema of a plugin's input; throws a `SchemaError`. The validator of dry runs is compiled on first use, and so is the
  * other one for a plain schema, or one that is `checked` already.
  */
-export function compileSchema(
-  ajv: Ajv,
-  declaration: { input: unknown; files?: readonly FileField[] | undefined },
-  checked = false,
-): CompiledSchema {
+export function compileSchema(ajv: Ajv, declaration: DeclaredInput, checked = false) {
   const given = asSchema(declaration.input);
   const unreadable = checked ? [] : jsonFaults(given, 'input');
-  if (unreadable.length > 0) throw new SchemaError(unreadable);
+  if (unreadable.length > 0) throw new SchemaError('input', unreadable);
   const declared = withGatewayParameters(declaration);
-  const faultsOf = () => [
-    ...schemaFaults(ajv, given, 'input'),
-    ...undeclared(declared),
-    ...onlyWithFaults(given),
-  ];
-  if (!checked && hasEndlessReference(given)) throw new SchemaError(faultsOf());
+  const unplaced = (dryRun?: CheckValues) => [...undeclared(declared), ...onlyWithFaults(given, dryRun)];
+  const refusal = (cause?: unknown) =>
+    new SchemaError('input', [...schemaFaults(ajv, given, 'input'), ...unplaced()], cause);
+  if (!checked && hasEndlessReference(given)) throw refusal();
   try {
     const closed = closeNested(declared);
     const compile = (schema: JsonSchema) => (checked ? compileChecked(ajv, schema) : ajv.compile(schema));
@@ -244,42 +224,31 @@ export function compileSchema(
       if (!isPlain(ajv, closed)) validate.prepare();
       // Elsewhere it is the same schema without `required`, which breaks nothing.
       if (branchKeywords.some((keyword) => keyword in closed)) validateDryRun.prepare();
-      const faults = [...undeclared(declared), ...onlyWithFaults(given, validateDryRun)];
-      if (faults.length > 0) throw new SchemaError(faults);
+      const faults = unplaced(validateDryRun);
+      if (faults.length > 0) throw new SchemaError('input', faults);
     }
-    return { declared, closed, validate, validateDryRun, fitsAt: createFitsAt(ajv, closed) };
+    return {
+      /** The plugin's, with the gateway's own parameters: for documentation. */
+      declared,
+      /** The same, closed: what values are validated by. */
+      closed,
+      validate,
+      /** With what is required lifted. */
+      validateDryRun,
+      fitsAt: createFitsAt(ajv, closed),
+    };
   } catch (error) {
-    if (error instanceof SchemaError) throw error;
-    const faults = faultsOf();
-    // For what shows in the whole only, there are ajv's own words.
-    if (faults.length === 0) faults.push(error instanceof Error ? error.message : String(error));
-    throw new SchemaError(faults, error);
+    throw error instanceof SchemaError ? error : refusal(error);
   }
 }
 
 /** Keywords that ajv accepts wherever the meta-schema does and the type is theirs. */
-const plainKeywords = new Set([
-  'type',
-  'title',
-  'description',
-  'const',
-  'minLength',
-  'maxLength',
-  'minimum',
-  'maximum',
-  'exclusiveMinimum',
-  'exclusiveMaximum',
-  'multipleOf',
-  'items',
-  'minItems',
-  'maxItems',
-  'uniqueItems',
-  'properties',
-  'required',
-  'additionalProperties',
-  'minProperties',
-  'maxProperties',
-]);
+const plainKeywords = new Set(
+  `type title description const minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf
+  items minItems maxItems uniqueItems properties required additionalProperties minProperties maxProperties`.split(
+    /\s+/,
+  ),
+);
 /** Past this ajv may find a schema too large to be compiled. */
 const mostPlainParts = 200;
 
@@ -293,17 +262,15 @@ function isPlain(ajv: Ajv, root: JsonSchema): boolean {
     const { type, items } = part;
     if (typeof type !== 'string' || Array.isArray(items)) return false;
     const ofType = ajv.RULES.rules.find((group) => group.type === (type === 'integer' ? 'number' : type));
-    const isOfType = (keyword: string) =>
-      !ajv.RULES.rules.some((group) => group.type && group !== ofType && hasRule(group, keyword));
+    const others = ajv.RULES.rules
+      .filter((group) => group.type && group !== ofType)
+      .flatMap(({ rules }) => rules);
+    const isOfType = (name: string) => !others.some(({ keyword }) => keyword === name);
     if (!Object.keys(part).every((keyword) => plainKeywords.has(keyword) && isOfType(keyword))) return false;
     parts.push(...subschemas(part).map(({ schema }) => schema));
     if (parts.length > mostPlainParts) return false;
   }
   return ajv.validateSchema(root) === true;
-}
-
-function hasRule({ rules }: Ajv['RULES']['rules'][number], name: string): boolean {
-  return rules.some(({ keyword }) => keyword === name);
 }
 
 /** All faults of the schema, but for its type, in a declaration with other faults. */
@@ -338,13 +305,7 @@ function createCheck(
   return Object.assign(check, { prepare });
 }
 
-function withGatewayParameters({
-  input,
-  files = [],
-}: {
-  input: unknown;
-  files?: readonly FileField[] | undefined;
-}): JsonSchema {
+function withGatewayParameters({ input, files = [] }: DeclaredInput): JsonSchema {
   // A `$id` would occur twice, because the schema is compiled with and without its `required`.
   const { $id: _, ...schema } = asSchema(input);
   const own = Object.entries(withConditions(schema));
@@ -375,22 +336,15 @@ export type CheckOutput = (data: object) => FieldProblem[];
  */
 export function compileOutput(ajv: Ajv, output: JsonSchema): CheckOutput {
   const unreadable = jsonFaults(output, 'output');
-  if (unreadable.length > 0) throw outputError(unreadable);
-  if (hasEndlessReference(output)) throw outputError(schemaFaults(ajv, output, 'output'));
+  if (unreadable.length > 0) throw new SchemaError('output', unreadable);
+  const refusal = (cause?: unknown) => new SchemaError('output', schemaFaults(ajv, output, 'output'), cause);
+  if (hasEndlessReference(output)) throw refusal();
   const { $id: _, ...schema } = tagAlternatives(closeNested(output));
   try {
     const validate = ajv.compile(schema);
     // A copy, because defaults and normal forms are written into it.
     return (data) => (validate(structuredClone(data)) ? [] : toProblems(validate.errors ?? [], schema));
   } catch (error) {
-    const faults = schemaFaults(ajv, output, 'output');
-    throw outputError(
-      faults.length > 0 ? faults : [error instanceof Error ? error.message : String(error)],
-      error,
-    );
+    throw refusal(error);
   }
-}
-
-function outputError(faults: readonly string[], cause?: unknown): Error {
-  return new Error(`output is not a valid schema: ${faults.join('\n')}`, { cause });
 }

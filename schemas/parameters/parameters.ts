@@ -1,19 +1,23 @@
 import type { Ajv } from 'ajv';
 import type { FileField } from '../declared-helper.js';
 import { describeProperty } from '../describe.js';
-import { boundProblems, type FieldProblem } from '../field-problem.js';
+import type { FieldProblem } from '../field-problem.js';
 import { asSchema, followReference, type JsonSchema, typesOf } from '../json-schema.js';
 import type { CheckValues } from '../keywords/keyword.js';
 import { createOnlyWith, isFieldOf } from '../keywords/only-with.js';
 import { didYouMean } from '../nearest.js';
 import { quote } from '../quote.js';
-import { type Coerce, checkNamed, copyParameter, createCoerce } from './coerce.js';
-import { type CompiledSchema, compileSchema, pointlessProblems, sourceProblems } from './compile-schema.js';
+import { checkNamed, copyParameter, createCoerce } from './coerce.js';
+import {
+  type CompiledSchema,
+  compileSchema,
+  type DeclaredInput,
+  pointlessProblems,
+  sourceProblems,
+} from './compile-schema.js';
 
 /** The part of a plugin's declaration that describes its parameters. */
-export interface ParameterDeclaration {
-  input: unknown;
-  files?: readonly FileField[] | undefined;
+export interface ParameterDeclaration extends DeclaredInput {
   examples?: readonly { summary?: string; input: Record<string, unknown> }[] | undefined;
 }
 
@@ -43,18 +47,7 @@ export interface CheckedInput {
   problems: FieldProblem[];
 }
 
-export interface ParameterChecker {
-  /** In the order of the documentation: those of files, the helper's own, `dryrun`. */
-  properties: readonly ParameterProperty[];
-  /** The files beside them. */
-  files: readonly FileField[];
-  /** The text of a query or form value as the type that the parameter declares; unknown names and misfits stay text. */
-  coerce(name: string, text: string): unknown;
-  /** Validates JSON values, without coercion. Neither throws nor changes what it is given. */
-  check(input: Record<string, unknown>, options: CheckOptions): CheckedInput;
-  /** Compiles what the first check would have to wait for. */
-  prepare(): void;
-}
+export type ParameterChecker = ReturnType<typeof createChecker>;
 
 /**
  * Compiles a helper's parameters, once at the start. Throws an `Error` with the reason where the schema is not valid in
@@ -88,34 +81,25 @@ export function compileParameters(
 function createChecker(
   { declared, closed, validate, validateDryRun, fitsAt }: CompiledSchema,
   files: readonly FileField[],
-): ParameterChecker {
+) {
   const required = new Set(Array.isArray(declared.required) ? declared.required : []);
   const properties = Object.entries(asSchema(declared.properties)).map(([name, value]): ParameterProperty => {
     const schema = asSchema(value);
     return { name, schema, required: required.has(name), allowed: describeProperty(schema, declared) };
   });
   const schemas = new Map(properties.map(({ name, schema }) => [name, schema]));
-  const described = new Map(properties.map(({ name, allowed }) => [name, allowed]));
   const names = [...schemas.keys()];
   const closedProperties = asSchema(closed.properties);
-  const coercers = new Map<string, Coerce>(
-    names.map((name) => [
-      name,
-      createCoerce(asSchema(closedProperties[name]), closed, fitsAt, `/properties/${name}`),
-    ]),
-  );
+  const coercerOf = (name: string) =>
+    createCoerce(asSchema(closedProperties[name]), closed, fitsAt, `/properties/${name}`);
+  const coercers = new Map(names.map((name) => [name, coercerOf(name)]));
   const onlyWithProblems = createOnlyWith(declared);
 
   function check(
     input: Record<string, unknown>,
     { dryrun, uploaded = [], hasLostFile = false, anyEngine = false }: CheckOptions,
   ): CheckedInput {
-    const {
-      values,
-      known: invalid,
-      unknown,
-      unknownCount,
-    } = checkNamed(input, {
+    const { values, known, unknown } = checkNamed(input, {
       schemas,
       copy: (schema, value) => copyParameter(schema, value, declared),
       unknown: unknownParameter,
@@ -124,17 +108,16 @@ function createChecker(
     const has = (name: string) => Object.hasOwn(input, name) && input[name] !== undefined;
     const isText = files.some(({ field, parameter }) => field !== parameter && Object.hasOwn(input, field));
     const hasLost = hasLostFile || isText;
-    const allowed = (name: string) => described.get(name) ?? '';
+    const allowed = (name: string) => properties.find((each) => each.name === name)?.allowed ?? '';
     const given = { has, uploaded, hasLost, dryrun, allowed };
     // Whatever else is wrong with a parameter that means nothing here need not be mended.
     const pointless = files.length > 0 ? pointlessProblems(files, given) : [];
-    const problems = invalid.filter((each) => !pointless.some(({ field }) => isFieldOf(each.field, field)));
+    const problems = known.filter((each) => !pointless.some(({ field }) => isFieldOf(each.field, field)));
     problems.push(...pointless);
     if (onlyWithProblems) problems.push(...onlyWithProblems({ has, values, problems }));
     if (files.length + uploaded.length > 0) problems.push(...sourceProblems(files, given));
     delete values.dryrun;
-    const total = problems.length + unknownCount;
-    return { input: values, problems: total === 0 ? [] : boundProblems([...problems, ...unknown], total) };
+    return { input: values, problems: [...problems, ...unknown] };
   }
 
   function unknownParameter(name: string): string {
@@ -150,10 +133,15 @@ function createChecker(
   }
 
   return {
-    properties,
+    /** In the order of the documentation: those of files, the helper's own, `dryrun`. */
+    properties: properties as readonly ParameterProperty[],
+    /** The files beside them. */
     files,
-    coerce: (name, text) => coercers.get(name)?.(text) ?? text,
+    /** The text of a query or form value as the type that the parameter declares; unknown names and misfits stay text. */
+    coerce: (name: string, text: string) => coercers.get(name)?.(text) ?? text,
+    /** Validates JSON values, without coercion. Neither throws nor changes what it is given. */
     check,
+    /** Compiles what the first check would have to wait for. */
     prepare() {
       validate.prepare();
       validateDryRun.prepare();

@@ -1,6 +1,7 @@
 import {
   alternativeKeywords,
   asSchema,
+  type Definition,
   definitionAt,
   escapePointer,
   findTag,
@@ -13,16 +14,7 @@ import {
 } from '../json-schema.js';
 
 /** What is inside of these stays as it is: they ask about a value, or demand something of it on a condition. */
-const conditionKeywords = [
-  'not',
-  'if',
-  'then',
-  'else',
-  'contains',
-  'propertyNames',
-  'dependencies',
-  'dependentSchemas',
-];
+const conditionKeywords = 'not if then else contains propertyNames dependencies dependentSchemas'.split(' ');
 const annotations = ['$ref', '$comment', 'title', 'description', 'default', 'examples'];
 
 /**
@@ -41,11 +33,14 @@ export function closeNested(root: JsonSchema): JsonSchema {
     const leavesOpen = declaredNames(schema, root, () => false) === undefined;
     return closePart(
       schema,
-      unite(
-        others,
-        declaredNames(schema, root, () => true),
-      ),
+      withOthers(() => true),
     );
+
+    /** All names that the object may have, with those of the selected alternatives. */
+    function withOthers(includes: (alternatives: unknown) => boolean): Names | undefined {
+      const names = declaredNames(schema, root, includes);
+      return names && new Set([...others, ...names]);
+    }
 
     /** `names` are all that the object may have; undefined where the schema decides that itself, or leaves it to an alternative. */
     function closePart(part: JsonSchema, names: Names | undefined): JsonSchema {
@@ -60,10 +55,7 @@ export function closeNested(root: JsonSchema): JsonSchema {
     }
 
     function closeAlternative(branch: JsonSchema, alternatives: unknown): JsonSchema {
-      const beside = unite(
-        others,
-        declaredNames(schema, root, (each) => each !== alternatives),
-      );
+      const beside = withOthers((each) => each !== alternatives);
       return leavesOpen || beside === undefined ? closePart(branch, undefined) : closeObject(branch, beside);
     }
 
@@ -80,10 +72,6 @@ function isReference(schema: JsonSchema): boolean {
   return schema.$ref !== undefined && Object.keys(schema).every((key) => annotations.includes(key));
 }
 
-function unite(names: Names, more: Names | undefined): Names | undefined {
-  return more && new Set([...names, ...more]);
-}
-
 function closeHere(schema: JsonSchema, names: Names | undefined): JsonSchema {
   if (names === undefined || !isObject(schema.properties)) return schema;
   const known = Object.fromEntries([...names].map((name) => [name, true]));
@@ -92,8 +80,6 @@ function closeHere(schema: JsonSchema, names: Names | undefined): JsonSchema {
 
 /** With these a schema decides itself what else an object may have. */
 const deciding = ['additionalProperties', 'patternProperties', 'unevaluatedProperties'];
-const singleKeywords = ['if', 'then', 'else'];
-const namedKeywords = ['dependencies', 'dependentSchemas'];
 const deepest = 32;
 
 type Names = ReadonlySet<string>;
@@ -122,33 +108,29 @@ function declaredNames(
   }
 
   function partsOf(part: JsonSchema): JsonSchema[] {
-    const selected = alternativeKeywords.filter((keyword) => {
-      const alternatives = part[keyword];
-      return Array.isArray(alternatives) && includes(alternatives);
-    });
-    const parts: unknown[] = ['allOf', ...selected].flatMap((keyword) => part[keyword] ?? []);
-    parts.push(...singleKeywords.map((keyword) => part[keyword]));
-    parts.push(...namedKeywords.flatMap((keyword) => Object.values(asSchema(part[keyword]))));
-    return parts.filter(isObject);
+    const {
+      allOf,
+      anyOf,
+      oneOf,
+      if: condition,
+      then,
+      else: otherwise,
+      dependencies,
+      dependentSchemas,
+    } = part;
+    const selected = [anyOf, oneOf].filter((each) => Array.isArray(each) && includes(each));
+    const lists: unknown[] = [allOf, ...selected, condition, then, otherwise].flat();
+    const named = [dependencies, dependentSchemas].flatMap((each) => Object.values(asSchema(each)));
+    return [...lists, ...named].filter(isObject);
   }
 }
 
-type Place = { keyword: string; name: string };
-
 /** A schema's definitions and variants of them. */
-interface Definitions {
+function createDefinitions(root: JsonSchema) {
+  const variants = new Map<string, { place: Definition; schema: JsonSchema }>();
+
   /** The `$ref` to a variant of a definition, which is made once for each key. */
-  variant(of: Place, key: string, make: (definition: JsonSchema) => JsonSchema): string;
-  /** The schema with references to the definitions as they were written. */
-  asWritten(schema: JsonSchema): JsonSchema;
-  /** The schema with all variants among its definitions. */
-  addTo(schema: JsonSchema): JsonSchema;
-}
-
-function createDefinitions(root: JsonSchema): Definitions {
-  const variants = new Map<string, { place: Place; schema: JsonSchema }>();
-
-  function variant(of: Place, key: string, make: (definition: JsonSchema) => JsonSchema): string {
+  function variant(of: Definition, key: string, make: (definition: JsonSchema) => JsonSchema): string {
     const id = JSON.stringify([of.keyword, of.name, key]);
     let made = variants.get(id);
     if (made === undefined) {
@@ -161,12 +143,13 @@ function createDefinitions(root: JsonSchema): Definitions {
     return referenceTo(made.place);
   }
 
-  function freeName({ keyword, name }: Place): string {
+  function freeName({ keyword, name }: Definition): string {
     let free = `${name} (${variants.size + 1})`;
     while (Object.hasOwn(asSchema(root[keyword]), free)) free += '+';
     return free;
   }
 
+  /** The schema with references to the definitions as they were written. */
   function asWritten(schema: JsonSchema): JsonSchema {
     const copy = mapSubschemas(schema, (found) => asWritten(found.schema));
     const to = localDefinition(schema);
@@ -176,7 +159,8 @@ function createDefinitions(root: JsonSchema): Definitions {
   return {
     variant,
     asWritten,
-    addTo(schema) {
+    /** The schema with all variants among its definitions. */
+    addTo(schema: JsonSchema): JsonSchema {
       const whole = { ...schema };
       for (const { place, schema: made } of variants.values()) {
         whole[place.keyword] = { ...asSchema(whole[place.keyword]), [place.name]: made };
@@ -186,7 +170,7 @@ function createDefinitions(root: JsonSchema): Definitions {
   };
 }
 
-function referenceTo({ keyword, name }: Place): string {
+function referenceTo({ keyword, name }: Definition): string {
   return `#/${keyword}/${encodeURIComponent(escapePointer(name))}`;
 }
 
@@ -218,9 +202,7 @@ export function liftRequired(schema: JsonSchema): JsonSchema {
   return lifted;
 }
 
-/**
- * Undefined where they only demanded something: tools consider alternatives that accept anything a mistake.
- */
+/** Undefined where they only demanded something: tools consider alternatives that accept anything a mistake. */
 function liftEach(schemas: readonly unknown[]): JsonSchema[] | undefined {
   const lifted = schemas.map((each) => liftRequired(asSchema(each)));
   return lifted.some((each) => Object.keys(each).length > 0) ? lifted : undefined;
@@ -231,15 +213,11 @@ function liftEach(schemas: readonly unknown[]): JsonSchema[] | undefined {
  * is meant is validated then, so that no other complains or writes its own normal form. It accepts and refuses the same as before.
  */
 export function tagAlternatives(root: JsonSchema): JsonSchema {
-  const tagAll = (schema: JsonSchema): JsonSchema =>
-    tagged(
-      mapSubschemas(schema, (found) => tagAll(found.schema)),
-      root,
-    );
-  return tagAll(root);
+  return tagged(root, root);
 }
 
-function tagged(schema: JsonSchema, root: JsonSchema): JsonSchema {
+function tagged(untagged: JsonSchema, root: JsonSchema): JsonSchema {
+  const schema = mapSubschemas(untagged, (found) => tagged(found.schema, root));
   if (schema.discriminator !== undefined || (schema.oneOf !== undefined && schema.anyOf !== undefined)) {
     return schema;
   }

@@ -3,6 +3,7 @@ import { fieldOf, mismatch, toProblems } from '../explain-errors.js';
 import { joinField } from '../field-problem.js';
 import {
   asSchema,
+  decodePointer,
   isObject,
   type JsonSchema,
   mapSubschemas,
@@ -11,13 +12,13 @@ import {
   type SchemaPlace,
   subschemas,
   typesOf,
-  unescapePointer,
   walkSchema,
 } from '../json-schema.js';
 import { didYouMean } from '../nearest.js';
 import { quote } from '../quote.js';
 
 const knownTypes = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
+
 /**
  * Every fault of a schema called `name`, each with its place: `input.properties.width.minimum must be a number, …`. ajv reports all
  * that breaks the meta-schema, but only the first that its strict mode refuses, mostly without a place: so each keyword is compiled
@@ -36,18 +37,15 @@ export function schemaFaults(ajv: Ajv, schema: JsonSchema, name: string): string
     }
     const { type } = part;
     if (typeof type === 'string' && !knownTypes.includes(type)) {
-      const meant = didYouMean(type, knownTypes);
-      report(
-        placeBelow(place, 'type'),
-        `must be one of ${knownTypes.join(', ')}, but is ${quote(type)}${meant}`,
-      );
+      const wanted = `must be one of ${knownTypes.join(', ')}`;
+      report(placeBelow(place, 'type'), `${wanted}, but is ${quote(type)}${didYouMean(type, knownTypes)}`);
     }
     const lost = referenceFault(part, schema);
     if (lost !== undefined) report(placeBelow(place, '$ref'), lost);
   }
-  addMetaFaults(ajv, schema, (field, pointer, problem) => {
+  for (const { field, pointer, problem } of metaFaults(ajv, schema)) {
     report({ path: `${name}.${field}`, pointer }, problem);
-  });
+  }
   for (const part of parts) {
     const { schema: inner, place } = part;
     const around = typesAround(part);
@@ -70,17 +68,13 @@ function typesAround({ keyword, parent }: SchemaPart): string[] {
   return 'type' in schema ? typesOf({ type: schema.type }) : typesAround(parent);
 }
 
-function addMetaFaults(
-  ajv: Ajv,
-  schema: JsonSchema,
-  report: (field: string, pointer: string, problem: string) => void,
-): void {
-  if (ajv.validateSchema(schema)) return;
+/** What breaks the meta-schema. */
+function metaFaults(ajv: Ajv, schema: JsonSchema) {
+  if (ajv.validateSchema(schema)) return [];
   const errors = ajv.errors ?? [];
   const pointers = new Map(errors.map((error) => [fieldOf(error), error.instancePath]));
   const meta = asSchema(ajv.getSchema('http://json-schema.org/draft-07/schema')?.schema);
-  for (const { field, problem } of toProblems(errors, meta))
-    report(field, pointers.get(field) ?? '', problem);
+  return toProblems(errors, meta).map((each) => ({ ...each, pointer: pointers.get(each.field) ?? '' }));
 }
 
 function unknownKeyword(ajv: Ajv, schema: JsonSchema, keyword: string, { path }: SchemaPlace): string {
@@ -105,11 +99,7 @@ const skippedKeywords = new Set(['$ref', '$comment', 'id']);
  * What ajv's strict mode, or an own keyword, refuses in one schema; `around` are the types that hold for it from outside. Schemas
  * inside of it, and what breaks the meta-schema, are left out.
  */
-function strictFaults(
-  ajv: Ajv,
-  schema: JsonSchema,
-  around: string[],
-): { keyword: string; problem: string }[] {
+function strictFaults(ajv: Ajv, schema: JsonSchema, around: string[]) {
   const shallow = mapSubschemas(schema, () => true);
   const type = schema.type ?? (around.length > 0 ? around : undefined);
   const found: { keyword: string; problem: string }[] = [];
@@ -171,15 +161,7 @@ function plainMessage(message: string): string {
 }
 
 /** Schemas under these validate the same value. */
-const sameValueKeywords: ReadonlySet<string> = new Set([
-  'allOf',
-  'anyOf',
-  'oneOf',
-  'not',
-  'if',
-  'then',
-  'else',
-]);
+const sameValueKeywords = new Set('allOf anyOf oneOf not if then else'.split(' '));
 
 /** What is wrong with the `$ref` of `part`, a schema inside of `root`; undefined where it leads somewhere, or nowhere that is known here. */
 function referenceFault(part: JsonSchema, root: JsonSchema): string | undefined {
@@ -188,7 +170,7 @@ function referenceFault(part: JsonSchema, root: JsonSchema): string | undefined 
   if ($ref === '#' || $ref === '#/') {
     return 'points to the whole input, which cannot hold itself; point to a part under "definitions"';
   }
-  if (isEndlessReference(part, root)) return 'leads back to itself, so that judging would never end';
+  if (isEndlessReference(part, root)) return 'leads back to itself, so that validation would never end';
   const to = pointerTarget($ref, root);
   return isObject(to) || typeof to === 'boolean' || isIdentified($ref, root)
     ? undefined
@@ -200,7 +182,7 @@ function pointerTarget(reference: string, root: JsonSchema): unknown {
   if (!reference.startsWith('#/')) return undefined;
   let found: unknown = root;
   for (const token of reference.slice(2).split('/')) {
-    const key = nameOf(token);
+    const key = decodePointer(token);
     if (key === undefined || typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) {
       return undefined;
     }
@@ -209,24 +191,13 @@ function pointerTarget(reference: string, root: JsonSchema): unknown {
   return found;
 }
 
-function nameOf(token: string): string | undefined {
-  try {
-    return unescapePointer(decodeURIComponent(token));
-  } catch {
-    return undefined;
-  }
-}
-
 /** Whether a part has an `$id` that may be meant; ajv knows how these are resolved. */
 function isIdentified(reference: string, root: JsonSchema): boolean {
+  const [address] = reference.split('#');
   return walkSchema(root).some(
-    ({ schema, parent }) => parent && typeof schema.$id === 'string' && isMeant(schema.$id, reference),
+    ({ schema: { $id }, parent }) =>
+      parent && typeof $id === 'string' && ($id === reference || $id.endsWith(address || reference)),
   );
-}
-
-function isMeant($id: string, reference: string): boolean {
-  const [address = ''] = reference.split('#');
-  return $id === reference || $id.endsWith(address === '' ? reference : address);
 }
 
 /** Whether the target of `part`'s `$ref` validates the same value by `part` again, and so on for ever. */

@@ -31,10 +31,8 @@ interface Service {
 /** What docker compose makes of the file with these variables. */
 function read(env: Record<string, string>) {
   const args = ['--env-file', '/dev/null', '-f', file, 'config', '--format', 'json'];
-  return spawnSync(compose, args, {
-    env: { PATH: process.env.PATH, HOME: '/nonexistent', ...env },
-    encoding: 'utf8',
-  });
+  const own = { PATH: process.env.PATH, HOME: '/nonexistent', ...env };
+  return spawnSync(compose, args, { env: own, encoding: 'utf8' });
 }
 
 describe('the compose file', () => {
@@ -86,11 +84,10 @@ describe('the compose file', () => {
     const REDISCLI_AUTH = env.REDIS_PASSWORD as string;
     const options = { cwd: folder, env: { PATH: process.env.PATH, REDISCLI_AUTH } };
     const redis = startChild(shell, [flag, own], options);
-    const ask = (auth: string, ...command: string[]) =>
-      spawnSync('redis-cli', ['-s', socket, '-e', ...command], {
-        env: { ...options.env, REDISCLI_AUTH: auth },
-        encoding: 'utf8',
-      });
+    const ask = (auth: string, ...command: string[]) => {
+      const own = { ...options.env, REDISCLI_AUTH: auth };
+      return spawnSync('redis-cli', ['-s', socket, '-e', ...command], { env: own, encoding: 'utf8' });
+    };
     await redis.until(() => /ready to accept connections/i.test(redis.stdout()));
     expect(ask('', 'ping').stderr).to.include('NOAUTH');
     for (const [name, value] of Object.entries({ appendonly: 'yes', 'maxmemory-policy': 'noeviction' }))

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { skipWithout } from '../needs.js';
-import { asked, metricsPage, rules, rulesFile } from './monitoring.js';
-import { type RuleCase, ruleCases } from './rule-cases.js';
+import { asked, metricsPage, type RuleCase, ruleCases, rules, rulesFile } from './monitoring.js';
 
 /** Of a dashboard’s expression, what Grafana would make of it. */
 function asGrafana(expr: string): string {
@@ -22,10 +21,14 @@ function unitTest(name: string, { fires, quiet, labels, severity, at }: RuleCase
   return [check(fires, [{ exp_labels: { ...labels, severity } }]), check(quiet, [])];
 }
 
-/** Runs it to its end. */
 function promtool(args: string[], input?: string) {
   const { status, stdout, stderr } = spawnSync('promtool', args, { input, encoding: 'utf8' });
   return { status, said: stdout + stderr };
+}
+
+function promtoolPasses(args: string[]): void {
+  const { status, said } = promtool(args);
+  expect(status, said).to.equal(0);
 }
 
 describe('rules and dashboard, by promtool', () => {
@@ -46,8 +49,7 @@ describe('rules and dashboard, by promtool', () => {
   }
 
   it('are rules', () => {
-    const { status, said } = promtool(['check', 'rules', rulesFile]);
-    expect(status, said).to.equal(0);
+    promtoolPasses(['check', 'rules', rulesFile]);
   });
 
   it('alert where they should, and not where they need not', () => {
@@ -56,22 +58,18 @@ describe('rules and dashboard, by promtool', () => {
     const annotated = rules.replace(/^ +annotations:\n(?: {10}.*\n)+/gm, '');
     writeFileSync(join(folder, 'rules.yaml'), annotated);
     const file = given('tests.json', { rule_files: ['rules.yaml'], evaluation_interval: '1m', tests });
-    const { status, said } = promtool(['test', 'rules', file]);
-    expect(status, said).to.equal(0);
+    promtoolPasses(['test', 'rules', file]);
   });
 
   it('have expressions in all panels that Prometheus can read', () => {
     const records = asked.map((expr, index) => ({ record: `panel:${index}`, expr: asGrafana(expr) }));
     const file = given('panels.json', { groups: [{ name: 'panels', rules: records }] });
-    const { status, said } = promtool(['check', 'rules', file]);
-    expect(status, said).to.equal(0);
+    promtoolPasses(['check', 'rules', file]);
   });
 
   it('stand on metrics as Prometheus wants them', async () => {
     const { said } = promtool(['check', 'metrics'], await metricsPage());
     // Node's and the process's own are the library's.
-    expect(
-      said.split('\n').filter((line) => line.startsWith('helper_gateway') || /error/i.test(line)),
-    ).to.deep.equal([]);
+    expect(said.split('\n').filter((line) => /^helper_gateway|error/i.test(line))).to.deep.equal([]);
   });
 });

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { asked, dashboard, metricsPage, rules } from './monitoring.js';
-import { ruleCases } from './rule-cases.js';
+import { asked, dashboard, metricsPage, ruleCases, rules } from './monitoring.js';
 
 const recorded = [...rules.matchAll(/- record: (\S+)/g)].map(([, name]) => name);
 const alerts = [...rules.matchAll(/- alert: (\S+)/g)].map(([, name]) => name);
@@ -12,26 +11,26 @@ function metricsIn(text: string): string[] {
 
 describe('rules and dashboard', () => {
   let body: string;
-  let told: Set<string>;
+  let exported: Set<string>;
 
   before(async () => {
     body = await metricsPage();
     const types = [...body.matchAll(/^# TYPE (\w+) (\w+)$/gm)];
-    told = new Set(
+    exported = new Set(
       types.flatMap(([, name = '', type]) =>
         type === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
       ),
     );
   });
 
-  it('name only metrics that a gateway tells, or that are recorded', () => {
+  it('name only metrics that a gateway exports, or that are recorded', () => {
     const unknown = [
       rules.replace(/^ *(?:#|summary:|description:).*$/gm, ''),
       ...asked,
       ...dashboard.templating.list.map(({ definition = '' }) => definition),
     ]
       .flatMap(metricsIn)
-      .filter((name) => !told.has(name) && !recorded.includes(name));
+      .filter((name) => !exported.has(name) && !recorded.includes(name));
     expect(unknown).to.deep.equal([]);
     expect(asked.flatMap(metricsIn)).to.have.length.above(30);
   });
@@ -45,9 +44,8 @@ describe('rules and dashboard', () => {
   it('have panels of their own numbers, each with something to show', () => {
     const ids = dashboard.panels.map(({ id }) => id);
     expect(new Set(ids).size).to.equal(ids.length);
-    expect(
-      dashboard.panels.filter(({ type, targets = [] }) => type !== 'row' && targets.length === 0),
-    ).to.deep.equal([]);
+    const empty = dashboard.panels.filter(({ type, targets = [] }) => type !== 'row' && targets.length === 0);
+    expect(empty).to.deep.equal([]);
   });
 
   it('have a case for each alert', () => {

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import { variables } from '../../schemas/config/config.js';
-import { chart } from './chart.js';
+import { readText } from '../readme.js';
 
 interface Schema {
   description?: string;
@@ -11,27 +9,14 @@ interface Schema {
   properties?: Record<string, Schema>;
 }
 
-const schema = JSON.parse(readFileSync(join(chart, 'values.schema.json'), 'utf8')) as Schema;
+const schema = JSON.parse(readText('.deploy/chart/values.schema.json')) as Schema;
 
 /** What the chart sets by itself, what is secret, and what only commands read. */
 const own = [
-  'HOST',
-  'PORT',
-  'CONNECT_HOST',
-  'CONNECT_PORT',
-  'HELPER_DATA_DIR',
-  'HELPER_WORK_PORT',
-  'HELPER_PLUGINS',
-  'HELPER_RESULTS_URL',
-  'DATABASE_URL',
-  'REDIS_URL',
-  'HELPER_OPERATOR_TOKEN',
-  'HELPER_SIGNING_SECRET',
-  'HELPER_OIDC_CLIENT_SECRET',
-  'HELPER_KEY',
-  'AWS_ACCESS_KEY_ID',
-  'AWS_SECRET_ACCESS_KEY',
-  'AWS_SESSION_TOKEN',
+  ...'HOST PORT CONNECT_HOST CONNECT_PORT HELPER_DATA_DIR HELPER_WORK_PORT HELPER_PLUGINS'.split(' '),
+  ...'HELPER_RESULTS_URL DATABASE_URL REDIS_URL HELPER_OPERATOR_TOKEN HELPER_SIGNING_SECRET'.split(' '),
+  ...'HELPER_OIDC_CLIENT_SECRET HELPER_KEY AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY'.split(' '),
+  ...'AWS_SESSION_TOKEN'.split(' '),
 ];
 
 describe("the schema of the chart's values", () => {

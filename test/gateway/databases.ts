@@ -1,69 +1,46 @@
 import { randomBytes } from 'node:crypto';
-import { rmSync, statfsSync } from 'node:fs';
+import { existsSync, rmSync, statfsSync } from 'node:fs';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import type { Database, DatabaseKind, OpenOptions } from '../../gateway/database/database.js';
+import type { DatabaseKind, OpenOptions } from '../../gateway/database/database.js';
 import { openDatabase } from '../../gateway/database/open-database.js';
-import { createKeyStore, type KeyStore } from '../../gateway/keys/store.js';
+import { createKeyStore } from '../../gateway/keys/store.js';
 import { migrations } from '../../gateway/migrations.js';
 import { skipWithout, until } from '../needs.js';
 
-/** Says how to reach a test database; also from another process, as JSON. */
-export interface DatabaseAddress {
-  kind: DatabaseKind;
-  /** A data folder, or a PostgreSQL URL. */
-  location: string;
-}
+/** How to reach a test database, by a data folder or a PostgreSQL URL; also from another process, as JSON. */
+export type DatabaseAddress = { kind: DatabaseKind; location: string };
 
 /** An empty database of one kind, for one test. */
-export interface TestDatabase extends DatabaseAddress {
-  /** One more process's view of it, made where it is missing; closed by `drop` at the latest. */
-  connect(): Promise<Database>;
-  /** The key store in one more process's view of it. */
-  open(): Promise<OpenedStore>;
-  /** Closes what was opened and makes it an empty database of a gateway again. */
-  clear(): Promise<void>;
-  drop(): Promise<void>;
-}
+export type TestDatabase = ReturnType<typeof testDatabase>;
 
 /** A key store with a database connection of its own. */
-export interface OpenedStore extends KeyStore {
-  close(): Promise<void>;
-}
+export type OpenedStore = Awaited<ReturnType<typeof openStore>>;
 
 // The user as psql would choose it; pg looks at USER alone.
 const user = process.env.PGUSER ?? userInfo().username;
 export const postgresUrl = process.env.TEST_DATABASE_URL ?? `postgres://${user}@127.0.0.1:5432/test`;
 
 /** Opens a database as a gateway does, and makes it where it is missing. */
-export function connect(
-  { kind, location }: DatabaseAddress,
-  options: Partial<OpenOptions> = {},
-): Promise<Database> {
+export function connect({ kind, location }: DatabaseAddress, options: Partial<OpenOptions> = {}) {
   const where = kind === 'sqlite' ? { dataDir: location } : { dataDir: '', databaseUrl: location };
   return openDatabase(where, { migrations, create: true, ...options });
 }
 
-export async function openStore(
-  address: DatabaseAddress,
-  options?: Partial<OpenOptions>,
-): Promise<OpenedStore> {
+export async function openStore(address: DatabaseAddress, options?: Partial<OpenOptions>) {
   const database = await connect(address, options);
   return { ...createKeyStore(database.access()), close: () => database.close() };
 }
 
 /** In memory where there is much of it: on a disk each commit waits for it, which no test is about. */
-export const fastTmpdir = hasRoom('/dev/shm') ? '/dev/shm' : tmpdir();
+export const fastTmpdir = roomIn('/dev/shm') > 2 ** 30 ? '/dev/shm' : tmpdir();
 
-function hasRoom(folder: string): boolean {
-  try {
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize > 2 ** 30;
-  } catch {
-    return false;
-  }
+function roomIn(folder: string): number {
+  if (!existsSync(folder)) return 0;
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
 }
 
 export async function createSqliteDatabase(options?: Partial<OpenOptions>): Promise<TestDatabase> {
@@ -102,7 +79,7 @@ export async function createPostgresDatabase(): Promise<TestDatabase> {
   return testDatabase('postgres', url.href, {
     async clear() {
       // Only what holds something: emptying a table makes its files anew. Its own trigger lets nobody empty the audit log.
-      await patiently(`do $$
+      await retryDeadlocks(`do $$
         declare name text; filled text; found boolean;
         begin
           for name in select format('%I.%I', schemaname, tablename) from pg_tables
@@ -118,7 +95,7 @@ export async function createPostgresDatabase(): Promise<TestDatabase> {
         end $$`);
     },
     // Beside it lies that of the queue of jobs, where somebody has opened one.
-    drop: () => patiently(`drop schema ${schema} cascade; drop schema if exists ${schema}_jobs cascade`),
+    drop: () => retryDeadlocks(`drop schema ${schema} cascade; drop schema if exists ${schema}_jobs cascade`),
   });
 }
 
@@ -167,10 +144,7 @@ let probed: Promise<string | undefined> | undefined;
 
 /** Why PostgreSQL cannot be used; undefined where it can. */
 export function postgresFault(): Promise<string | undefined> {
-  probed ??= onPostgres('select 1').then(
-    () => undefined,
-    (error) => String(error.code ?? error.message),
-  );
+  probed ??= onPostgres('select 1').then(undefined, (error) => String(error.code ?? error.message));
   return probed;
 }
 
@@ -184,30 +158,29 @@ export async function onPostgres(statement: string): Promise<void> {
   }
 }
 
-/** For what takes every table of a schema at once. */
-function patiently(statement: string): Promise<true> {
-  return until(() => onPostgres(statement).then(() => true, goneOn));
+/**
+ * For what locks every table of a schema: a statement of a process that was killed may still run, and PostgreSQL ends one of two that
+ * wait for each other.
+ */
+function retryDeadlocks(statement: string): Promise<true> {
+  const isDeadlock = ({ code }: { code?: string }) => code === '40P01';
+  return until(() =>
+    onPostgres(statement).then(
+      () => true,
+      (error) => !isDeadlock(error) && Promise.reject(error),
+    ),
+  );
 }
 
-/** What a process was doing here when it was killed may still go on: PostgreSQL ends one of two that wait for each other. */
-function goneOn(error: { code?: string }): false {
-  if (error.code !== '40P01') throw error;
-  return false;
-}
-
-interface EmptiedDatabase {
+interface Owner {
   clear(): Promise<unknown>;
   drop(): Promise<unknown>;
   options?: Partial<OpenOptions> | undefined;
 }
 
-function testDatabase(
-  kind: DatabaseKind,
-  location: string,
-  { clear, drop, options }: EmptiedDatabase,
-): TestDatabase {
+function testDatabase(kind: DatabaseKind, location: string, { clear, drop, options }: Owner) {
   const opened: { close(): Promise<void> }[] = [];
-  function keep<T extends { close(): Promise<void> }>(one: T): T {
+  function owned<T extends { close(): Promise<void> }>(one: T): T {
     opened.push(one);
     return one;
   }
@@ -217,8 +190,12 @@ function testDatabase(
   return {
     kind,
     location,
-    connect: async () => keep(await connect({ kind, location }, options)),
-    open: async () => keep(await openStore({ kind, location }, options)),
+    /** One more process's view of it, made where it is missing; closed by `drop` at the latest. */
+    connect: async (more: Partial<OpenOptions> = {}) =>
+      owned(await connect({ kind, location }, { ...options, ...more })),
+    /** The key store in one more process's view of it. */
+    open: async () => owned(await openStore({ kind, location }, options)),
+    /** Closes what was opened and makes it an empty database of a gateway again. */
     async clear() {
       await close();
       await clear();

@@ -5,16 +5,17 @@ import { toolsOf } from '../../gateway/mcp/tools.js';
 import { signUrl } from '../../gateway/signing/signed-url.js';
 import type { EffectHelpers } from './effect-helpers.js';
 import { runCommand, shareGateway, type TestGateway } from './harness.js';
-import { signing } from './signing/signing.js';
+import { master, signing } from './signing/signing.js';
 
 describe('a helper with effects', () => {
   let effects: EffectHelpers;
   let api: TestGateway;
+  let dataDir: string;
   let callsAtStart: string[];
   const calls = () => effects.calls();
 
   before(async () => {
-    ({ api, effects } = await shareGateway());
+    ({ api, effects, dataDir } = await shareGateway());
     callsAtStart = await calls();
   });
 
@@ -25,21 +26,17 @@ describe('a helper with effects', () => {
   });
 
   it('is called by POST, and by GET and HEAD it is 405 that says so, with a key or without', async () => {
+    const refused = [405, 'POST, OPTIONS'];
     for (const key of [api.key, null]) {
       const { status, headers, json } = await api.call('/act/notify?to=a', { key });
-      expect([status, headers.get('allow'), json.error.code]).to.deep.equal([
-        405,
-        'POST, OPTIONS',
-        'method_not_allowed',
-      ]);
-      expect(json.meta.service).to.equal('act/notify');
+      expect([status, headers.get('allow')]).to.deep.equal(refused);
+      expect([json.error.code, json.meta.service]).to.deep.equal(['method_not_allowed', 'act/notify']);
       expect(json.error.message).to.include('takes POST alone').and.include('signed url');
     }
     const head = await api.call('/act/notify?to=a', { method: 'HEAD' });
-    expect([head.status, head.headers.get('allow')]).to.deep.equal([405, 'POST, OPTIONS']);
-    expect((await api.call('/act/notify', { method: 'OPTIONS' })).headers.get('allow')).to.equal(
-      'POST, OPTIONS',
-    );
+    expect([head.status, head.headers.get('allow')]).to.deep.equal(refused);
+    const options = await api.call('/act/notify', { method: 'OPTIONS' });
+    expect(options.headers.get('allow')).to.equal('POST, OPTIONS');
     expect(await calls()).to.deep.equal([]);
     for (const path of ['/act/notify', '/act/short']) {
       const { status, json } = await api.call(path, { body: { to: path } });
@@ -101,11 +98,33 @@ describe('a helper with effects', () => {
     expect(Object.keys(paths['/media/resize'] ?? {})).to.deep.equal(['get', 'post']);
   });
 
-  it('is not called by plugins test', async () => {
-    const tried = await runCommand(['plugins', 'test', effects.plugins, '--runs', '3'], {});
-    expect(tried.stdout).to.include(
-      '/act/notify  skipped: it changes something elsewhere: --effects calls it',
-    );
-    expect([tried.code, await calls()]).to.deep.equal([0, []]);
-  }).timeout(30_000);
+  describe('from the command line', function () {
+    this.timeout(60_000);
+    const test = ['plugins', 'test', '--runs', '3'];
+
+    it('is named by plugins check, and called by plugins test where that is asked for', async () => {
+      const check = await runCommand(['plugins', 'check', effects.plugins], {});
+      expect(check.stdout).to.match(
+        /act\/notify .*\n +effects: POST only, an item of a job runs at most once/,
+      );
+      const skipped = await runCommand([...test, effects.plugins], {});
+      expect(skipped.stdout).to.match(/act\/notify {2}skipped: it changes .* elsewhere: --effects calls it/);
+      expect([skipped.code, await calls()]).to.deep.equal([0, []]);
+      expect((await runCommand([...test, '--effects', effects.plugins], {})).code).to.equal(0);
+      expect(await calls()).to.include('example');
+    });
+
+    it('is called here and there, with its parameters known, and in no url that is signed', async () => {
+      const own = { HELPER_SIGNING_SECRET: master, HELPER_DATA_DIR: dataDir };
+      const env = { HELPER_PLUGINS: effects.plugins, ...own };
+      const server = ['call', '--server', api.url, '--key', api.key, 'act/notify'];
+      const here = await runCommand(['call', 'act/notify', '--to', 'here'], env);
+      const there = await runCommand([...server, '--to', 'there'], {});
+      expect([here.code, there.code, await calls()]).to.deep.equal([0, 0, ['here', 'there']]);
+      expect((await runCommand([...server, '--help'], {})).stdout).to.match(/--to VALUE +To whom/);
+      const kid = api.gateway.firstKey?.id ?? '';
+      const signed = await runCommand(['sign', '/act/notify?to=a', '--key', kid, '--json'], env);
+      expect(JSON.parse(signed.stdout).error.message).to.match(/^url names act\/notify, .* takes POST alone/);
+    });
+  });
 });

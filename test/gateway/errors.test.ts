@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import {
-  type ErrorCode,
   errorTable,
   GatewayError,
   inputError,
@@ -10,48 +9,25 @@ import {
 import { PoolError } from '../../pool/errors.js';
 import { ImageError } from '../../pool/image/engine.js';
 
-const codes = Object.keys(errorTable) as ErrorCode[];
-
 describe('what was thrown in the gateway', () => {
-  it('is its own error as it is', () => {
-    const error = new GatewayError('exists');
-    expect(toGatewayError(error)).to.equal(error);
-  });
-
   it("is the pool's, in the table's words, with the time after which to come back", () => {
+    const busy = { code: 'busy', status: 503, retryAfter: 7 };
     const thrown = new PoolError('busy', 'no place in the pool', { retryAfter: 7 });
     const error = toGatewayError(thrown);
-    expect(error).to.include({
-      code: 'busy',
-      message: errorTable.busy.message,
-      retryAfter: 7,
-      cause: thrown,
-    });
-    const exact = { retryAfter: 7, expose: true };
-    expect(toGatewayError(new PoolError('busy', 'text/x cannot be loaded', exact))).to.include({
-      status: 503,
-      message: 'text/x cannot be loaded',
-      retryAfter: 7,
-    });
+    expect(error).to.include({ ...busy, message: errorTable.busy.message, cause: thrown });
+    const exact = new PoolError('busy', 'text/x cannot be loaded', { retryAfter: 7, expose: true });
+    expect(toGatewayError(exact)).to.include({ ...busy, message: 'text/x cannot be loaded' });
     expect(toGatewayError(new PoolError('internal', 'died'))).to.include({ code: 'internal' });
   });
 
   it("is a picture's, in its own words", () => {
-    const error = toGatewayError(new ImageError('bad_image', 'A GIF that is none.'));
-    expect(error).to.include({ code: 'bad_image', message: 'A GIF that is none.' });
+    const said = { code: 'bad_image', message: 'A GIF that is none.' };
+    expect(toGatewayError(new ImageError('bad_image', said.message))).to.include(said);
   });
 
   it('is a fault for all else, whatever code it bears', () => {
-    for (const thrown of [
-      undefined,
-      null,
-      'text',
-      new Error('x'),
-      { code: 'ECONNRESET' },
-      { code: 'exists' },
-    ]) {
-      expect(toGatewayError(thrown)).to.include({ code: 'internal', cause: thrown });
-    }
+    const others = [undefined, null, 'text', new Error('x'), { code: 'ECONNRESET' }, { code: 'exists' }];
+    for (const cause of others) expect(toGatewayError(cause)).to.include({ code: 'internal', cause });
   });
 });
 
@@ -59,26 +35,17 @@ describe('the message of an error', () => {
   const width = { field: 'width', problem: 'must be an integer from 0 to 5000, but is 7.5' };
   const color = { field: 'color', problem: 'is required' };
 
-  it('is the problem where there is one, and that there are some where there are several', () => {
-    expect(inputError([width]).message).to.equal('width must be an integer from 0 to 5000, but is 7.5');
-    expect(inputError([width, color]).message).to.equal(errorTable.invalid_input.message);
-    expect(readHandlerError({ code: 'invalid_input', details: [color] }).message).to.equal(
-      'color is required',
-    );
-  });
-
-  it('names the input where its one problem is of no field', () => {
-    const problem = 'must not have a and b together';
-    expect(inputError([{ field: '*', problem }]).message).to.equal(`The input ${problem}`);
-  });
-
-  it('is what the thrower says of it, and what the table says of any other code', () => {
-    expect(new GatewayError('invalid_input', { message: 'Own words.', details: [width] }).message).to.equal(
-      'Own words.',
-    );
-    expect(new GatewayError('source_refused', { details: [width] }).message).to.equal(
-      errorTable.source_refused.message,
-    );
+  it('is the one problem of the input, else the table’s, where the thrower gives none', () => {
+    const { invalid_input, source_refused } = errorTable;
+    for (const [error, message] of [
+      [inputError([width]), 'width must be an integer from 0 to 5000, but is 7.5'],
+      [inputError([{ ...color, field: '*' }]), 'The input is required'],
+      [inputError([width, color]), invalid_input.message],
+      [readHandlerError({ code: 'invalid_input', details: [color] }), 'color is required'],
+      [new GatewayError('invalid_input', { message: 'Own words.', details: [width] }), 'Own words.'],
+      [new GatewayError('source_refused', { details: [width] }), source_refused.message],
+    ] as const)
+      expect(error.message).to.equal(message);
   });
 });
 
@@ -87,36 +54,25 @@ describe('what a handler has thrown', () => {
   const thrown = (code: string) => ({ code, message: 'own words', details });
 
   it('says that the input is at fault, or that it took too long, and nothing of the gateway', () => {
-    const taken = [...codes, 'result_too_large'].filter(
-      (code) => readHandlerError(thrown(code)).code !== 'internal',
-    );
-    expect(taken).to.deep.equal([
-      'invalid_input',
-      'bad_image',
-      'image_too_large',
-      'helper_timeout',
-      'result_too_large',
-    ]);
+    const isOwn = (code: string) => readHandlerError(thrown(code)).code !== 'internal';
+    const accepted = [...Object.keys(errorTable), 'result_too_large'].filter(isOwn).join(' ');
+    expect(accepted).to.equal('invalid_input bad_image image_too_large helper_timeout result_too_large');
     expect(readHandlerError(thrown('result_too_large')).code).to.equal('too_large');
   });
 
-  it('has the author’s words where they are meant to be told, and is a fault where they are not', () => {
+  it('has the author’s words where they are exposed, and is a fault where they are not', () => {
     for (const [code, status] of [
       ['not_found', 404],
       ['conflict', 409],
       ['upstream_failed', 502],
     ] as const) {
-      expect(readHandlerError({ ...thrown(code), expose: true })).to.include({
-        code,
-        status,
-        message: 'own words',
-      });
+      const exposed = readHandlerError({ ...thrown(code), expose: true });
+      expect(exposed).to.include({ code, status, message: 'own words' });
       expect(readHandlerError(thrown(code))).to.include({ code: 'internal' });
     }
-    const long = readHandlerError({ code: 'conflict', message: 'x'.repeat(5000), expose: true });
-    expect(long.message).to.have.length(1002);
-    const wordless = readHandlerError({ code: 'conflict', message: ' ', expose: true });
-    expect(wordless.message).to.equal(errorTable.conflict.message);
+    const saying = (message: string) => readHandlerError({ code: 'conflict', message, expose: true }).message;
+    expect(saying('x'.repeat(5000))).to.have.length(1002);
+    expect(saying(' ')).to.equal(errorTable.conflict.message);
   });
 
   it('is the gateway’s own word where that is what it did not catch', () => {
@@ -128,27 +84,23 @@ describe('what a handler has thrown', () => {
     );
   });
 
-  it('is told in the words of the table, of the error, or by its details', () => {
-    const told = (code: string) => {
+  it('has the words of the table, of the error, or its details', () => {
+    for (const [code, hasOwnWords, hasDetails] of [
+      ['helper_timeout', false, false],
+      ['bad_image', true, false],
+      ['invalid_input', false, true],
+    ] as const) {
       const error = readHandlerError(thrown(code));
-      return [error.message === 'own words', error.details !== undefined];
-    };
-    expect(told('helper_timeout')).to.deep.equal([false, false]);
-    expect(told('bad_image')).to.deep.equal([true, false]);
-    expect(told('invalid_input')).to.deep.equal([false, true]);
-  });
-
-  it('tells of its details what is meant to be told, and no more than a person reads', () => {
-    const told = readHandlerError({
-      code: 'invalid_input',
-      details: [{ field: 'a', problem: 'x'.repeat(5000), stack: 'at home' }],
-    });
-    expect(told.details).to.deep.equal([{ field: 'a', problem: `${'x'.repeat(1000)} …` }]);
-  });
-
-  it('is a fault where its details name no fields', () => {
-    for (const bad of [undefined, {}, [null], [{ field: 1, problem: 'x' }]]) {
-      expect(readHandlerError({ code: 'invalid_input', details: bad })).to.include({ code: 'internal' });
+      expect(error.message === 'own words', code).to.equal(hasOwnWords);
+      expect(error.details !== undefined, code).to.equal(hasDetails);
     }
+  });
+
+  it('publishes of its details fields and problems, no longer than a person reads; others are a fault', () => {
+    const read = (given: unknown) => readHandlerError({ code: 'invalid_input', details: given });
+    const long = { field: 'a', problem: 'x'.repeat(5000), stack: 'at home' };
+    expect(read([long]).details).to.deep.equal([{ field: 'a', problem: `${'x'.repeat(1000)} …` }]);
+    for (const bad of [undefined, {}, [null], [{ field: 1, problem: 'x' }]])
+      expect(read(bad)).to.include({ code: 'internal' });
   });
 });

@@ -27,33 +27,31 @@ describe('makeFolder', () => {
     expect(made).to.include(true);
   });
 
-  it('ends where a folder can hold no other', async () => {
+  it('ends where a folder can hold no other, and says what is in the way', async () => {
     symlinkSync(join(folder, 'nothing'), join(folder, 'link'));
-    expect(await codeOf(join(folder, 'link', 'a', 'b'))).to.equal('EEXIST');
-    if (process.platform !== 'linux') return;
-    expect(await codeOf('/proc/nope')).to.equal('ENOENT');
-    expect(await codeOf('/proc/nope/a/b')).to.equal('ENOENT');
-  });
-
-  it('says what is in the way', async () => {
     writeFileSync(join(folder, 'file'), '');
-    expect(await codeOf(join(folder, 'file'))).to.equal('EEXIST');
-    expect(await codeOf(join(folder, 'file', 'a'))).to.equal('ENOTDIR');
-    expect(await codeOf(join(folder, 'a'.repeat(300)))).to.equal('ENAMETOOLONG');
+    const codes = [
+      [join(folder, 'link', 'a', 'b'), 'EEXIST'],
+      [join(folder, 'file'), 'EEXIST'],
+      [join(folder, 'file', 'a'), 'ENOTDIR'],
+      [join(folder, 'a'.repeat(300)), 'ENAMETOOLONG'],
+    ] as [string, string][];
+    if (process.platform === 'linux') codes.push(['/proc/nope', 'ENOENT'], ['/proc/nope/a/b', 'ENOENT']);
+    for (const [path, code] of codes) expect(await codeOf(path), path).to.equal(code);
   });
 });
 
 describe('writeProblem', () => {
-  const told = (code: string) =>
+  const problemOf = (code: string) =>
     writeProblem(Object.assign(new Error(`${code}: in other words`), { code }), '/a/b');
 
   it('names the place and the reason, whatever the reason is', () => {
     const codes = ['ENOENT', 'EISDIR', 'ENOTDIR', 'EEXIST', 'EACCES', 'EPERM', 'ENOSPC', 'EDQUOT', 'EROFS'];
     for (const code of [...codes, 'ENAMETOOLONG'])
-      expect(told(code))
+      expect(problemOf(code))
         .to.match(/\/a(\/b)?\b/)
         .and.not.contain(code);
-    expect(told('EIO')).to.equal('/a/b: EIO: in other words');
-    expect(told('EROFS')).to.equal('/a is on a disk that can only be read');
+    expect(problemOf('EIO')).to.equal('/a/b: EIO: in other words');
+    expect(problemOf('EROFS')).to.equal('/a is on a disk that can only be read');
   });
 });

@@ -2,33 +2,23 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { loadConfig } from '../../gateway/config.js';
-import { type Gateway, startGateway } from '../../gateway/gateway.js';
+import { startGateway } from '../../gateway/gateway.js';
 import { fixture } from '../fixtures.js';
-import { type EffectHelpers, writeEffectHelpers } from './effect-helpers.js';
+import { writeEffectHelpers } from './effect-helpers.js';
 import { master } from './signing/signing.js';
 import './site/quick-passwords.js';
 
 /** A process that a test started, and what it has written so far. */
-export interface Child {
-  readonly process: ChildProcess;
-  stdout(): string;
-  stderr(): string;
-  /** Both, as they came. */
-  written(): string;
-  /** Waits until `look` finds something in what is written; rejects, and says what was, where the process ends before. */
-  until<T>(look: () => T): Promise<NonNullable<T>>;
-  /** Its exit code, once it has ended and all that it wrote has come; null where a signal ended it. */
-  readonly ended: Promise<number | null>;
-}
+export type Child = ReturnType<typeof startChild>;
 
-/** Where a hook ran out of time, nobody but this knows of what it started, and the tests would never end. */
+/** Where a hook ran out of time, this alone knows what it started, and the tests would never end. */
 const living = new Set<ChildProcess>();
 let isOver = false;
 if (typeof after === 'function') {
@@ -39,7 +29,7 @@ if (typeof after === 'function') {
 }
 
 /** Starts a process; nothing is its standard input unless `options` say otherwise. */
-export function startChild(command: string, args: string[], options: SpawnOptions = {}): Child {
+export function startChild(command: string, args: string[], options: SpawnOptions = {}) {
   if (isOver) throw new Error('the tests are over');
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
   const news = new EventEmitter().setMaxListeners(0);
@@ -63,9 +53,12 @@ export function startChild(command: string, args: string[], options: SpawnOption
     process: child,
     stdout: () => said.stdout,
     stderr: () => said.stderr,
+    /** Both, in the order in which they came. */
     written: () => said.written,
+    /** Its exit code, once it has ended and all that it wrote has come; null where a signal ended it. */
     ended,
-    async until(look) {
+    /** Waits until `look` finds something in what is written; rejects with that where the process ends before. */
+    async until<T>(look: () => T): Promise<NonNullable<T>> {
       for (;;) {
         const found = look();
         if (found) return found;
@@ -80,51 +73,30 @@ export function startChild(command: string, args: string[], options: SpawnOption
 export const bin = fileURLToPath(new URL('../../../gateway/bin.cjs', import.meta.url));
 
 /** What `serve --json` says once it serves. */
-export interface Started {
-  url: string;
-  connect_url: string;
-  first_key: { key: string; id: string } | null;
-}
+export type Started = { url: string; connect_url: string; first_key: { key: string; id: string } | null };
 
 /** A gateway in a process of its own, as people run it. */
-export interface GatewayProcess extends Started, Pick<Child, 'written' | 'until' | 'ended'> {
-  child: ChildProcess;
-  /** Sends a signal and waits for the end; gives the exit code. */
-  stop(signal?: NodeJS.Signals): Promise<number | null>;
-}
+export type GatewayProcess = Awaited<ReturnType<typeof startGatewayProcess>>;
 
-function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return {
-    PATH: process.env.PATH,
-    PORT: '0',
-    CONNECT_PORT: '0',
-    HELPER_POOL_THREADS: '1',
-    // Nothing balances calls here, and each stop would wait for it to notice.
-    HELPER_DRAIN_MS: '0',
-    LOG_LEVEL: 'warn',
-    ...env,
-  };
+function startCommand(args: string[], env: NodeJS.ProcessEnv): Child {
+  const preset = { PORT: '0', CONNECT_PORT: '0', HELPER_POOL_THREADS: '1', LOG_LEVEL: 'warn' };
+  // Nothing balances calls here, and each stop would wait for it to notice.
+  const own = { PATH: process.env.PATH, ...preset, HELPER_DRAIN_MS: '0', ...env };
+  return startChild(process.execPath, [bin, ...args], { env: own });
 }
 
 /** Starts a gateway and waits until it serves; rejects with what it printed where it ends instead. */
-export async function startGatewayProcess(env: NodeJS.ProcessEnv): Promise<GatewayProcess> {
-  const child = startChild(process.execPath, [bin, 'serve', '--json'], { env: environment(env) });
-  const started = await child.until(() => startedIn(child.stdout()));
-  const { process: own, written, until, ended } = child;
-  return {
-    ...started,
-    child: own,
-    written,
-    until,
-    ended,
-    stop(signal = 'SIGTERM') {
-      own.kill(signal);
-      return ended;
-    },
+export async function startGatewayProcess(env: NodeJS.ProcessEnv) {
+  const { process: child, stdout, written, until, ended } = startCommand(['serve', '--json'], env);
+  /** Sends a signal and waits for the end; gives the exit code. */
+  const stop = (signal: NodeJS.Signals = 'SIGTERM') => {
+    child.kill(signal);
+    return ended;
   };
+  return { ...(await until(() => startedIn(stdout()))), child, written, until, ended, stop };
 }
 
-/** The process that serves: what was started is its supervisor. Linux alone tells of it. */
+/** The process that serves: what was started is its supervisor. On Linux alone. */
 export function servingPid({ child: { pid = 0 } }: Pick<GatewayProcess, 'child'>): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
   return Number(children.trim().split(' ')[0]);
@@ -138,25 +110,10 @@ export function startedIn(stdout: string): Started | undefined {
 }
 
 /** Runs one command to its end. */
-export async function runCommand(
-  args: string[],
-  env: Record<string, string>,
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = startChild(process.execPath, [bin, ...args], { env: environment(env) });
+export async function runCommand(args: string[], env: Record<string, string>) {
+  const child = startCommand(args, env);
   const code = await child.ended;
   return { code, stdout: child.stdout(), stderr: child.stderr() };
-}
-
-/** A gateway for all files of a process that vary input only: a start costs more than most of them. */
-interface SharedGateway {
-  api: TestGateway;
-  /** Where its database is. */
-  dataDir: string;
-  /** What stands for the web: the one origin that the gateway downloads from. */
-  web: Server;
-  origin: string;
-  /** Its helpers with effects. */
-  effects: EffectHelpers;
 }
 
 export const maxTextBytes = 20_000;
@@ -165,23 +122,17 @@ export const maxImageBytes = 150_000;
 /** What contextual helpers may not have in the log. */
 export const contextKey = 'very-secret-key';
 
-const plugins = [
-  'alternatives',
-  'author',
-  'context',
-  'deadlines',
-  'files',
-  'good',
-  'outputs',
-  'results',
-  'reuse',
-];
+const plugins = 'alternatives author context deadlines files good outputs results reuse'.split(' ');
 
-let sharing: Promise<SharedGateway> | undefined;
+/** A gateway for all files of a process that vary input only: a start costs more than most of them. */
+let sharing: ReturnType<typeof start> | undefined;
 let folder: string | undefined;
 
-/** The gateway that is shared, started where it is not yet; from now on `answer` is the web. */
-export async function shareGateway(answer?: RequestListener): Promise<SharedGateway> {
+/**
+ * The gateway that is shared, started where it is not yet, with its data folder and its helpers with effects. From now on `answer` is
+ * the web: the one origin that it downloads from.
+ */
+export async function shareGateway(answer?: RequestListener) {
   sharing ??= start();
   const shared = await sharing;
   shared.web.removeAllListeners('request');
@@ -189,7 +140,7 @@ export async function shareGateway(answer?: RequestListener): Promise<SharedGate
   return shared;
 }
 
-async function start(): Promise<SharedGateway> {
+async function start() {
   const web = createServer().listen(0, '127.0.0.1');
   await once(web, 'listening');
   const origin = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
@@ -226,17 +177,8 @@ async function closeShared(): Promise<void> {
   if (folder) await rm(folder, { recursive: true });
 }
 
-/** Holds calls of the fixture helper `gate`, for as long as a test needs them under way. */
-export interface Gate {
-  /** What `gate` waits for, as its parameter and as the path of a call. */
-  file: string;
-  path: string;
-  /** Lets all through. */
-  open(): Promise<void>;
-  close(): Promise<void>;
-}
-
-export async function createGate(): Promise<Gate> {
+/** Holds calls of the fixture helper `gate`, for as long as a test needs them under way; `path` is that of such a call. */
+export async function createGate() {
   const folder = await mkdtemp(join(tmpdir(), 'gate-'));
   const file = join(folder, 'open');
   return {
@@ -246,6 +188,8 @@ export async function createGate(): Promise<Gate> {
     close: () => rm(folder, { recursive: true }),
   };
 }
+
+export type Gate = Awaited<ReturnType<typeof createGate>>;
 
 /** To be given to a gateway whose gauges are asked for. */
 export const operatorToken = 'token-of-this-test-of-32-characters';
@@ -259,17 +203,7 @@ export async function gauge(connectUrl: string, name: string): Promise<number> {
   return Number(value);
 }
 
-/** A real gateway on a free port with an embedded database of its own. */
-export interface TestGateway {
-  gateway: Gateway;
-  url: string;
-  key: string;
-  /** The lines that were logged, parsed. */
-  log: Record<string, unknown>[];
-  /** Calls a path with the key in the query; `init.body` objects are sent as JSON. */
-  call(path: string, init?: CallInit): Promise<Answer>;
-  close(): Promise<void>;
-}
+export type TestGateway = Awaited<ReturnType<typeof startTestGateway>>;
 
 export interface CallInit extends Omit<RequestInit, 'body'> {
   body?: RequestInit['body'] | Record<string, unknown>;
@@ -286,14 +220,12 @@ export interface Answer {
   json: any;
 }
 
-/** Starts a gateway with these variables on top of the test's own. */
-export async function startTestGateway(env: Record<string, string> = {}): Promise<TestGateway> {
+/** Starts a real gateway on a free port with an embedded database, with these variables on top of the test's own. */
+export async function startTestGateway(env: Record<string, string> = {}) {
   const dataDir = await mkdtemp(join(tmpdir(), 'helper-gateway-'));
   const log: Record<string, unknown>[] = [];
-  const logger = pino(
-    { level: env.LOG_LEVEL ?? 'info' },
-    { write: (line) => void log.push(JSON.parse(line)) },
-  );
+  const write = (line: string) => void log.push(JSON.parse(line));
+  const logger = pino({ level: env.LOG_LEVEL ?? 'info' }, { write });
   const config = loadConfig({
     PORT: '0',
     CONNECT_PORT: '0',
@@ -311,8 +243,17 @@ export async function startTestGateway(env: Record<string, string> = {}): Promis
     gateway,
     url: gateway.url,
     key,
+    /** The lines that were logged, parsed. */
     log,
-    call: (path, init = {}) => call(gateway.url, path, key, init),
+    /** Calls a path with the key in the query; `init.body` objects are sent as JSON. */
+    call: (path: string, init: CallInit = {}) => call(gateway.url, path, key, init),
+    /** Calls the site's API as the operator, where the gateway has `operatorToken`; gives the answer's data. */
+    async manage(path: string, body: Record<string, unknown> = {}, method = 'POST') {
+      const headers = { authorization: `Bearer ${operatorToken}` };
+      const { status, json } = await call(gateway.connectUrl, path, '', { method, headers, body, key: null });
+      if (status !== 200) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(json)}`);
+      return json.data;
+    },
     async close() {
       await gateway.close();
       await rm(dataDir, { recursive: true });
@@ -325,14 +266,11 @@ async function call(base: string, path: string, ownKey: string, init: CallInit):
   const url = key === null ? `${base}${path}` : `${base}${path}${path.includes('?') ? '&' : '?'}ak=${key}`;
   const isObject =
     typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype;
+  const sent = isObject ? JSON.stringify(body) : (body as RequestInit['body']);
+  const type = isObject && { 'content-type': 'application/json' };
   const response = await fetch(url, {
-    ...(body === undefined
-      ? {}
-      : { method: 'POST', body: isObject ? JSON.stringify(body) : (body as RequestInit['body']) }),
-    headers: {
-      ...(isObject ? { 'content-type': 'application/json' } : {}),
-      ...(headers as Record<string, string>),
-    },
+    ...(body !== undefined && { method: 'POST', body: sent }),
+    headers: { ...type, ...(headers as Record<string, string>) },
     ...rest,
   });
   const bytes = new Uint8Array(await response.arrayBuffer());

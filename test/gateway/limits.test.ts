@@ -1,19 +1,16 @@
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
 import { until } from '../needs.js';
-import { type Answer, createGate, startTestGateway, type TestGateway } from './harness.js';
+import { type Answer, createGate, operatorToken, startTestGateway, type TestGateway } from './harness.js';
 import { open } from './raw-client.js';
 
 const policy = /^"rate";q=9;w=1, "quota";q=3;w=\d+, "in-flight";q=1;qu="concurrent-requests"$/;
 
-/** What a tenant and its key have of their own. */
-interface Own {
-  scopes?: string[];
-  limits?: { rate?: number; monthly_quota?: number; in_flight?: number };
-}
-
 const ample = { rate: 1000, monthly_quota: 1000, in_flight: 100 };
+/** What a tenant and its key have of their own. */
+type Own = { scopes?: string[]; limits?: typeof ample };
 
 describe('limits of the API', () => {
   let api: TestGateway;
@@ -21,7 +18,7 @@ describe('limits of the API', () => {
     this.timeout(60_000);
     api = await startTestGateway({
       HELPER_PLUGINS: fixture('plugins/pool'),
-      HELPER_OPERATOR_TOKEN: 'token-of-this-test-of-32-characters',
+      HELPER_OPERATOR_TOKEN: operatorToken,
       HELPER_RATE: '9',
       HELPER_MONTHLY_QUOTA: '3',
       HELPER_IN_FLIGHT: '1',
@@ -33,24 +30,11 @@ describe('limits of the API', () => {
   });
   after(() => api?.close());
 
-  async function manage(path: string, body: object, method = 'POST'): Promise<{ key: string }> {
-    const response = await fetch(new URL(`/api/tenants${path}`, api.gateway.connectUrl), {
-      method,
-      headers: {
-        authorization: 'Bearer token-of-this-test-of-32-characters',
-        'content-type': 'application/json',
-      },
-      body: JSON.stringify(body),
-    });
-    expect(response.status).to.equal(200);
-    return ((await response.json()) as { data: { key: string } }).data;
-  }
-
   /** The key of a tenant of its own, which has used nothing yet. */
   async function keyOf(name: string, { scopes, limits }: Own = {}): Promise<string> {
-    await manage('', { name });
-    if (limits) await manage(`/${name}`, limits, 'PATCH');
-    return (await manage(`/${name}/keys`, scopes ? { scopes } : {})).key;
+    await api.manage('/api/tenants', { name });
+    if (limits) await api.manage(`/api/tenants/${name}`, { ...limits }, 'PATCH');
+    return (await api.manage(`/api/tenants/${name}/keys`, scopes && { scopes })).key;
   }
 
   async function callAs(name: string, own?: Own): Promise<TestGateway['call']> {
@@ -58,7 +42,7 @@ describe('limits of the API', () => {
     return (path, init) => api.call(path, { ...init, key });
   }
 
-  it('tell on a call outside the key’s scopes too what is left, at no cost to the quota', async () => {
+  it('report on a call outside the key’s scopes too what is left, at no cost to the quota', async () => {
     const call = await callAs('scoped', { scopes: ['media/*'] });
     for (let round = 0; round < 2; round += 1) {
       const { status, headers } = await call('/text/remove-stopwords?text=a');
@@ -104,7 +88,7 @@ describe('limits of the API', () => {
     expect([...new Set(answers.map(({ status }) => status))]).to.deep.equal([422]);
   });
 
-  it('take a small body byte by byte, and no large one in small chunks', async () => {
+  it('allow a small body byte by byte, and no large one in small chunks', async () => {
     const key = await keyOf('trickling', { limits: ample });
     async function send(length: number, size: number): Promise<string> {
       const socket = open(api.url);
@@ -113,10 +97,7 @@ describe('limits of the API', () => {
       const chunks = body.match(new RegExp(`.{1,${size}}`, 'g')) ?? [];
       const written = chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`);
       socket.write(`${head}${written.join('')}0\r\n\r\n`);
-      socket.on('error', () => undefined);
-      let answer = '';
-      for await (const data of socket) answer += data;
-      return answer;
+      return text(socket.on('error', () => undefined));
     }
     expect(await send(60_000, 1)).to.match(/^HTTP\/1.1 200 /);
     expect(await send(66_000, 16))

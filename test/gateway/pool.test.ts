@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
 import { until } from '../needs.js';
 import {
-  type Answer,
   createGate,
   type Gate,
   gauge,
@@ -46,11 +45,8 @@ describe('helpers in the pool', function () {
 
   async function works(): Promise<void> {
     const { status, json } = await api.call('/echo?value=x');
-    expect(status).to.equal(200);
-    expect(json.data).to.deep.equal({
-      input: { value: 'x' },
-      context: { service: 'echo', request_id: json.meta.request_id },
-    });
+    const context = { service: 'echo', request_id: json.meta.request_id };
+    expect([status, json.data]).to.deep.equal([200, { input: { value: 'x' }, context }]);
   }
 
   it('run in so many threads, for the first of which alone a start waits', async () => {
@@ -61,38 +57,28 @@ describe('helpers in the pool', function () {
     expect(ready).to.deep.equal({ status: 'ready', engine: 'sharp', keys: 'available', threads: 2 });
   });
 
-  it('run in a worker', works);
-
-  it('may import the public interface and their own folder', async () => {
-    expect((await api.call('/team/typed?n=21')).json.data).to.deep.equal({ n: 42 });
-  });
-
-  it('may refuse input that the schema cannot judge', async () => {
-    const { status, json } = await api.call('/team/typed?n=13');
-    expect(status).to.equal(400);
-    expect(json.error.details).to.deep.equal([{ field: 'n', problem: 'must not be 13' }]);
-  });
-
-  it('answer bytes of any memory whole', async () => {
-    expect((await api.call('/answer?kind=bytes')).bytes).to.deep.equal(new Uint8Array([1, 2, 3]));
-    expect((await api.call('/answer?kind=slice')).bytes).to.deep.equal(new Uint8Array([2, 3]));
-    expect(new TextDecoder().decode((await api.call('/answer?kind=pooled')).bytes)).to.equal('pooled');
-  });
-
-  it('may answer the same bytes again', async () => {
-    for (let call = 0; call < 5; call += 1) {
-      expect((await api.call('/answer?kind=kept')).bytes).to.deep.equal(new Uint8Array([7, 8, 9]));
-    }
-  });
-
-  it('may answer the same picture again', async () => {
+  it('answer bytes of any memory whole, the same bytes or picture again too', async () => {
+    for (const [kind, bytes] of [
+      ['bytes', [1, 2, 3]],
+      ['slice', [2, 3]],
+      ['pooled', [...Buffer.from('pooled')]],
+      ...Array(3).fill(['kept', [7, 8, 9]]),
+    ] as const)
+      expect([...(await api.call(`/answer?kind=${kind}`)).bytes]).to.deep.equal(bytes);
     const gif = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
-    for (let call = 0; call < 5; call += 1) {
+    for (let call = 0; call < 3; call += 1) {
       const body = new FormData();
       body.set('kept', 'true');
       body.set('file', new Blob([gif]), 'dot.gif');
       expect((await api.call('/picture', { body })).status).to.equal(200);
     }
+  });
+
+  it('may import the public interface and their own folder, and refuse what a schema cannot express', async () => {
+    expect((await api.call('/team/typed?n=21')).json.data).to.deep.equal({ n: 42 });
+    const { status, json } = await api.call('/team/typed?n=13');
+    const details = [{ field: 'n', problem: 'must not be 13' }];
+    expect([status, json.error.details]).to.deep.equal([400, details]);
   });
 
   it('leave nothing in the prototype of all objects for the calls of others', async () => {
@@ -106,35 +92,16 @@ describe('helpers in the pool', function () {
     }
   });
 
-  it('may rehearse asynchronously, and fail at it without harm', async () => {
+  it('may make a dry run asynchronously, and fail at it without harm', async () => {
     expect((await api.call('/rehearse?dryrun=1')).json.data).to.deep.equal({ rehearsed: true });
     const { status, json } = await api.call('/rehearse?dryrun=1&fail=1');
     expect([status, json.error.code]).to.deep.equal([500, 'internal']);
   });
 
-  const faults = [
-    '/throw',
-    '/throw?what=undefined',
-    '/throw?what=code',
-    '/throw?what=later',
-    '/exit',
-    '/memory',
-  ];
+  const kinds = 'function bigint string nothing cycle map date buffer floats untyped huge'.split(' ');
   for (const path of [
-    ...faults,
-    ...[
-      'function',
-      'bigint',
-      'string',
-      'nothing',
-      'cycle',
-      'map',
-      'date',
-      'buffer',
-      'floats',
-      'untyped',
-      'huge',
-    ].map((kind) => `/answer?kind=${kind}`),
+    ...['/throw', '/throw?what=undefined', '/throw?what=code', '/throw?what=later', '/exit', '/memory'],
+    ...kinds.map((kind) => `/answer?kind=${kind}`),
   ]) {
     it(`cost their own request alone when they fail: ${path}`, async () => {
       const { status, json } = await api.call(path);
@@ -145,27 +112,25 @@ describe('helpers in the pool', function () {
   }
 
   for (const how of ['throw', 'reject']) {
-    it(`harm nobody else when they fail after their answer: ${how}`, async () => {
-      const strays = await Promise.all([api.call(`/stray?how=${how}`), api.call(`/stray?how=${how}`)]);
-      expect(strays.map(({ status }) => status)).to.deep.equal([200, 200]);
-      const others = await Promise.all([api.call('/sleep?ms=150'), api.call('/sleep?ms=150')]);
-      expect(others.map(({ status }) => status)).to.deep.equal([200, 200]);
+    it(`harm no other call when they fail after their answer: ${how}`, async () => {
+      for (const path of [`/stray?how=${how}`, '/sleep?ms=150']) {
+        const answers = await Promise.all([api.call(path), api.call(path)]);
+        expect(answers.map(({ status }) => status)).to.deep.equal([200, 200]);
+      }
     });
   }
 
-  it('are logged whole when they fail in a callback', () => {
-    const line = api.log.find(({ err }) => JSON.stringify(err ?? '').includes('secret later'));
-    expect(line?.path).to.equal('/throw');
-  });
-
-  it('are logged whole when they fail', () => {
-    const line = api.log.find(({ path, code }) => path === '/throw' && code === 'internal');
-    expect(JSON.stringify(line)).to.include('secret detail').and.to.include('throw.mjs');
-  });
-
-  it('are told in the log of the bound of one answer, and of the variable that sets it', () => {
-    const line = api.log.find(({ err }) => JSON.stringify(err ?? '').includes('a body of'));
-    expect(JSON.stringify(line)).to.include('1048576').and.include('HELPER_OUTPUT_BYTES');
+  it('are logged whole when they fail, with the bound of an answer and the variable that sets it', () => {
+    const lines = api.log.map((line) => JSON.stringify(line));
+    for (const parts of [
+      ['secret later', '"path":"/throw"'],
+      ['secret detail', '"path":"/throw"', '"code":"internal"', 'throw.mjs'],
+      ['a body of', '1048576', 'HELPER_OUTPUT_BYTES'],
+    ])
+      expect(
+        lines.some((line) => parts.every((part) => line.includes(part))),
+        parts.join(),
+      ).to.equal(true);
   });
 
   it('are stopped when they take too long, and run one at a time where they do so again', async () => {
@@ -180,7 +145,7 @@ describe('helpers in the pool', function () {
   });
 
   it('are refused with 503 and Retry-After when the queue is full', async () => {
-    const answers: Answer[] = [];
+    const answers: Awaited<ReturnType<TestGateway['call']>>[] = [];
     const calls = Array.from({ length: 8 }, async () => answers.push(await api.call(gate.path)));
     await until(() => answers.length === 4);
     for (const { status, json, headers } of answers) {
@@ -192,7 +157,7 @@ describe('helpers in the pool', function () {
     expect(answers.slice(4).map(({ status }) => status)).to.deep.equal([200, 200, 200, 200]);
   });
 
-  it('give their place back when the client goes away', async () => {
+  it('give their slot back when the client goes away', async () => {
     const gone = new AbortController();
     const calls = Array.from({ length: 4 }, () =>
       api.call(gate.path, { signal: gone.signal }).catch(() => 'gone'),
@@ -207,7 +172,7 @@ describe('helpers in the pool', function () {
     await Promise.all([works(), works()]);
   });
 
-  it('take no place in a dry run', async () => {
+  it('need no slot for a dry run', async () => {
     const busy = Array.from({ length: 4 }, () => api.call(gate.path));
     await until(async () => (await places()) === 4);
     expect((await api.call(`${gate.path}&dryrun=1`)).status).to.equal(200);

@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,19 +9,9 @@ import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
 import { skipWithout, until } from '../needs.js';
 import { createPostgresDatabase, requirePostgres, type TestDatabase } from './databases.js';
-import { bin, type GatewayProcess, runCommand, startChild, startGatewayProcess } from './harness.js';
+import { type GatewayProcess, runCommand, startGatewayProcess } from './harness.js';
 import { answers, REDIS_URL } from './limits/redis-servers.js';
-
-/** All that `serve` writes for people, from its start to its end. */
-async function startForPeople(env: Record<string, string>): Promise<string> {
-  const child = startChild(process.execPath, [bin, 'serve'], {
-    env: { PATH: process.env.PATH, PORT: '0', CONNECT_PORT: '0', HELPER_DRAIN_MS: '0', ...env },
-  });
-  await child.until(() => child.stdout() !== '');
-  child.process.kill();
-  await child.ended;
-  return child.stdout();
-}
+import { holdCall, holding } from './raw-client.js';
 
 const picture = new URL('../../../plugins/media/example.jpg', import.meta.url);
 
@@ -34,47 +25,23 @@ describe('the gateway as a process', function () {
   });
   afterEach(() => rm(env.HELPER_DATA_DIR as string, { recursive: true }));
 
-  it('shows its first key once, and stops with 0 at SIGTERM', async () => {
-    const first = await startGatewayProcess(env);
-    const call = (url: string, key = first.first_key?.key) =>
-      fetch(`${url}/text/remove-stopwords?text=a&ak=${key}`).then(({ status }) => status);
-    expect(await call(first.url)).to.equal(200);
-    expect(await first.stop()).to.equal(0);
-    const second = await startGatewayProcess(env);
-    expect(second.first_key).to.equal(null);
-    expect(await call(second.url)).to.equal(200);
-    expect(await second.stop('SIGKILL')).to.equal(null);
-    const third = await startGatewayProcess(env);
-    expect(await call(third.url)).to.equal(200);
-    await third.stop();
+  it('shows its first key once, which outlives SIGTERM and SIGKILL', async () => {
+    let key: string | undefined;
+    for (const [signal, code] of [
+      ['SIGTERM', 0],
+      ['SIGKILL', null],
+      ['SIGTERM', 0],
+    ] as const) {
+      const gateway = await startGatewayProcess(env);
+      expect(gateway.first_key === null).to.equal(key !== undefined);
+      key ??= gateway.first_key?.key;
+      const { status } = await fetch(`${gateway.url}/text/remove-stopwords?text=a&ak=${key}`);
+      expect(status).to.equal(200);
+      expect(await gateway.stop(signal)).to.equal(code);
+    }
   });
 
-  it('says on a second start how to get a key and into the site, and where all of it is kept', async () => {
-    const [first, second] = [await startForPeople(env), await startForPeople(env)];
-    expect(first)
-      .to.match(/\n {2}hg_\w+\n/)
-      .and.not.include('keys issue');
-    expect(second)
-      .to.include('npx helper-gateway keys issue demo\n')
-      .and.include('npx helper-gateway operator reset\n')
-      .and.include(` ${env.HELPER_DATA_DIR}.\n`);
-    // No terminal: the log is for what collects logs.
-    expect(JSON.parse(second.trimEnd().split('\n').at(-1) as string)).to.include({ msg: 'shutting down' });
-  });
-
-  it('takes keys from the command line while it runs', async () => {
-    const gateway = await startGatewayProcess(env);
-    expect((await runCommand(['tenants', 'create', 'acme'], env)).code).to.equal(0);
-    const { stdout } = await runCommand(['keys', 'issue', 'acme', '--scope', 'text/*'], env);
-    const key = stdout.trim();
-    expect(key).to.match(/^hg_\w+$/);
-    const statusOf = async (path: string) => (await fetch(`${gateway.url}${path}&ak=${key}`)).status;
-    expect(await statusOf('/text/remove-stopwords?text=a')).to.equal(200);
-    expect(await statusOf('/media/add-border?dryrun=1')).to.equal(403);
-    await gateway.stop();
-  });
-
-  it('serves by Jimp where sharp cannot be loaded, and tells without a word of its folders', async () => {
+  it('serves by Jimp where sharp cannot be loaded, and reports that without its folders', async () => {
     const hideSharp = `
       import Module from 'node:module';
       const load = Module._load;
@@ -89,35 +56,26 @@ describe('the gateway as a process', function () {
     expect(ready.data.engine_fallback)
       .to.match(/sharp cannot be loaded/)
       .and.not.include('/');
-    const form = new FormData();
-    form.set('file', new Blob([readFileSync(picture)]), 'picture.jpg');
-    form.set('format', 'webp');
-    const answer = await fetch(`${gateway.url}/media/add-border?ak=${gateway.first_key?.key}`, {
-      method: 'POST',
-      body: form,
-    });
+    const body = new FormData();
+    body.set('file', new Blob([readFileSync(picture)]), 'picture.jpg');
+    body.set('format', 'webp');
+    const path = `/media/add-border?ak=${gateway.first_key?.key}`;
+    const answer = await fetch(gateway.url + path, { method: 'POST', body });
     expect([answer.status, answer.headers.get('content-type')]).to.deep.equal([200, 'image/webp']);
     await gateway.stop();
   });
 
-  const faults: [string, Record<string, string>, RegExp][] = [
-    ['a bad variable', { PORT: 'x' }, /PORT must be a whole number/],
-    ['an unknown variable', { HELPER_THREADS: '1' }, /HELPER_THREADS/],
+  for (const [name, wrong, reason] of [
+    ['a bad and an unknown variable', { PORT: 'x', HELPER_THREADS: '1' }, /PORT must be a .*HELPER_THREADS/s],
     ['a faulty plugin', { HELPER_PLUGINS: fixture('plugins/bad/schema') }, /broken\.js/],
     ['a plugin folder that is not there', { HELPER_PLUGINS: '/nowhere' }, /\/nowhere.*does not exist/s],
     ['a font that is not there', { HELPER_FONTS: '/nowhere.ttf' }, /\/nowhere\.ttf/],
     ['a data folder that cannot be made', { HELPER_DATA_DIR: '/dev/null/data' }, /\/dev\/null\/data/],
-    [
-      'a database that does not answer',
-      { DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/x' },
-      /ECONNREFUSED/,
-    ],
-  ];
-  for (const [name, wrong, reason] of faults) {
+    ['a database that is down', { DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/x' }, /ECONNREFUSED/],
+  ] as [string, Record<string, string>, RegExp][]) {
     it(`does not start with ${name}, and says why in one message`, async () => {
       const { code, stdout, stderr } = await runCommand(['serve'], { ...env, ...wrong });
-      expect(code).to.equal(1);
-      expect(stdout).to.equal('');
+      expect([code, stdout]).to.deep.equal([1, '']);
       expect(stderr)
         .to.match(reason)
         .and.not.match(/\n\s+at /)
@@ -125,10 +83,10 @@ describe('the gateway as a process', function () {
     });
   }
 
-  it('does not start on a port that is taken, and keeps the first key for the next start', async () => {
-    const other = createServer();
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-    const { port } = other.address() as { port: number };
+  it('does not start on a port in use, and keeps the first key for the next start', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
     const { code, stderr } = await runCommand(['serve'], { ...env, PORT: String(port) });
     other.close();
     expect(code).to.equal(1);
@@ -195,14 +153,65 @@ describe('two gateways on one PostgreSQL and one Redis', function () {
 
   it('see a new key at once and refuse a revoked one once they have heard of it', async () => {
     await sleep(1100);
-    const issued = await runCommand(['keys', 'issue', 'demo'], env);
-    expect(issued.code).to.equal(0);
-    const fresh = issued.stdout.trim();
+    const fresh = (await runCommand(['keys', 'issue', 'demo'], env)).stdout.trim();
     expect(await Promise.all(gateways.map((gateway) => call(gateway, fresh)))).to.deep.equal([200, 200]);
-
-    const revoked = await runCommand(['keys', 'revoke', keyId], env);
-    expect(revoked.code).to.equal(0);
+    expect((await runCommand(['keys', 'revoke', keyId], env)).code).to.equal(0);
     for (const gateway of gateways) await until(async () => (await call(gateway)) === 401);
     for (const gateway of gateways) expect(await call(gateway)).to.equal(401);
+  });
+});
+
+describe('a gateway that gets a signal', () => {
+  let dataDir: string;
+  let gateway: GatewayProcess;
+  let key: string;
+
+  // It drains for longer than a test may take: what a test waits for comes from something else.
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'helper-gateway-'));
+    gateway = await startGatewayProcess({ ...holding, HELPER_DATA_DIR: dataDir, HELPER_DRAIN_MS: '60000' });
+    key = gateway.first_key?.key ?? '';
+  });
+  afterEach(async () => {
+    await gateway.stop('SIGKILL');
+    await rm(dataDir, { recursive: true });
+  });
+
+  async function get(url: string, key = '') {
+    const response = await fetch(`${url}${url.includes('?') ? '&' : '?'}ak=${key}`);
+    const { error } = (await response.json().catch(() => ({}))) as { error?: { code: string } };
+    return { status: response.status, code: error?.code, connection: response.headers.get('connection') };
+  }
+
+  /** Sends SIGTERM, and waits until the gateway drains. */
+  async function drain(): Promise<void> {
+    gateway.child.kill('SIGTERM');
+    while ((await get(`${gateway.url}/readyz`)).status !== 503);
+  }
+
+  it('serves on after SIGTERM, and lets balancers know', async () => {
+    const { url, connect_url } = gateway;
+    const release = await holdCall(url, key, dataDir);
+    await drain();
+    const closing = { status: 200, code: undefined, connection: 'close' };
+    expect(await get(`${url}/readyz`)).to.deep.equal({ ...closing, status: 503, code: 'shutting_down' });
+    expect(await get(`${url}/healthz`)).to.deep.equal(closing);
+    for (let calls = 0; calls < 5; calls += 1) {
+      expect(await get(`${url}/text/diff-two-strings?a=1&b=2`, key)).to.deep.equal(closing);
+    }
+    expect(await get(`${connect_url}/sign-in`)).to.deep.equal(closing);
+    const underWay = await release();
+    expect([underWay.status, underWay.headers.get('connection')]).to.deep.equal([200, 'close']);
+  });
+
+  it('does not wait at SIGINT', async () => {
+    expect(await gateway.stop('SIGINT')).to.equal(0);
+  });
+
+  it('ends at once at a second signal', async () => {
+    await drain();
+    // One that comes sooner counts as an echo of the first.
+    await sleep(600);
+    expect(await gateway.stop('SIGTERM')).to.equal(1);
   });
 });

@@ -5,13 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fixture } from '../fixtures.js';
 
-/** How a raw exchange ended: what came back, and the error where the connection broke. */
-interface RawAnswer {
-  text: string;
-  /** Of the first answer; 0 where none came. */
-  status: number;
-  error: string | undefined;
-}
+/** How a raw exchange ended: what came back with the first answer's status, and the error where the connection broke. */
+type RawAnswer = { text: string; status: number; error: string | undefined };
 
 /** Opens a connection to a gateway's address; each side closes its own half. */
 export function open(url: string): Socket {
@@ -68,15 +63,11 @@ export const holding = { HELPER_PLUGINS: fixture('plugins/pool'), HELPER_TASK_TI
 export async function holdCall(url: string, key: string, folder: string): Promise<() => Promise<Response>> {
   const file = join(folder, 'held');
   const answer = fetch(`${url}/hold?${new URLSearchParams({ file, ak: key })}`);
-  let early: string | undefined;
-  answer.then(
-    ({ status }) => {
-      early = String(status);
-    },
-    (error) => {
-      early = String(error);
-    },
-  );
+  let early: unknown;
+  const ended = (end: unknown) => {
+    early = end instanceof Response ? end.status : end;
+  };
+  answer.then(ended, ended);
   while (!existsSync(file)) {
     if (early !== undefined) throw new Error(`the call that was to be held ended: ${early}`);
     await sleep(20);
@@ -87,12 +78,7 @@ export async function holdCall(url: string, key: string, folder: string): Promis
   };
 }
 
-/** Until nobody new is let in any more. */
+/** Until no new connection is accepted. */
 export async function closed(url: string): Promise<void> {
-  const refuses = () =>
-    fetch(`${url}/healthz`).then(
-      () => false,
-      () => true,
-    );
-  while (!(await refuses())) await sleep(20);
+  while (await fetch(`${url}/healthz`).catch(() => undefined)) await sleep(20);
 }

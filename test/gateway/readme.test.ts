@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { codesIn, readText, rowsOf } from '../readme.js';
 import { inPlayground, press } from './docs/playground/in-playground.js';
 import { sampleMetrics } from './observability/sample.js';
+import { follow } from './site/chromium.js';
 
 describe('gateway/README', () => {
   it('names every metric, and no other', async () => {
@@ -25,7 +26,7 @@ describe('pages in a browser', function () {
     expect(chromium.faults).to.deep.equal([]);
   });
 
-  it('sign the operator in at the site, and issue a key', async () => {
+  it('sign the operator in at the site, who issues and revokes a key and sees its use', async () => {
     const { gateway } = chromium.gateway;
     const page = await chromium.open(new URL('/sign-in', gateway.connectUrl).href);
     await page.getByLabel('E-mail').fill(gateway.firstOperator?.email ?? '');
@@ -35,7 +36,24 @@ describe('pages in a browser', function () {
     await page.goto(new URL('/tenants/demo', gateway.connectUrl).href);
     await page.getByLabel('Label').fill('billing');
     await page.getByRole('button', { name: 'Issue key' }).click();
-    expect(await page.locator('#key').textContent()).to.match(/^hg_/);
+    const key = (await page.locator('#key').textContent()) ?? '';
+    const codes = async () => {
+      const { status, json } = await chromium.gateway.call('/text/remove-stopwords?text=the+cat', { key });
+      return `${status} ${json.error?.code ?? 'ok'}`;
+    };
+    expect(await codes()).to.equal('200 ok');
+    await follow(page.getByRole('link', { name: 'I have copied it' }));
+    await follow(page.getByRole('link', { name: 'Revoke key…' }));
+    await follow(page.getByRole('button', { name: 'Revoke for good' }));
+    await page.getByText('The key was revoked').waitFor();
+    expect(await codes()).to.equal('401 key_revoked');
+    // Figures are some seconds behind. The call that was refused is nobody's.
+    const cells = page.getByRole('row', { name: /text\/remove-stopwords/ }).getByRole('cell');
+    const isCounted = async () => {
+      await page.goto(new URL('/tenants/demo/usage', gateway.connectUrl).href);
+      return (await cells.allTextContents()).includes('1');
+    };
+    while (!(await isCounted())) await page.waitForTimeout(500);
     expect(chromium.faults).to.deep.equal([]);
   });
 });

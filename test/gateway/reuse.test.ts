@@ -1,10 +1,17 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { until } from '../needs.js';
-import { type CallInit, gauge, operatorToken, shareGateway, type TestGateway } from './harness.js';
+import {
+  type Answer,
+  type CallInit,
+  gauge,
+  shareGateway,
+  startTestGateway,
+  type TestGateway,
+} from './harness.js';
 
 const border = '/media/add-border';
 
@@ -20,6 +27,7 @@ describe('results over HTTP', () => {
   let origin: string;
   let picture: Buffer;
   let folder: string;
+  let downloads = 0;
 
   before(async () => {
     const noise = { type: 'gaussian' as const, mean: 128, sigma: 60 };
@@ -27,7 +35,10 @@ describe('results over HTTP', () => {
     picture = await sharp({ create }).jpeg({ quality: 100 }).toBuffer();
     // Hashed as soon as it has come, and large enough for its place to be asked for before.
     expect(picture.length).to.be.within(66_000, 128_000);
-    ({ api, origin } = await shareGateway((_, response) => void response.end(picture)));
+    ({ api, origin } = await shareGateway((_, response) => {
+      downloads += 1;
+      response.setHeader('cache-control', 'max-age=600').end(picture);
+    }));
   });
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'reuse-'));
@@ -38,10 +49,16 @@ describe('results over HTTP', () => {
   const open = () => writeFile(join(folder, 'open'), '');
   const gated = (init: CallInit = {}, mood = 'good') =>
     api.call('/gated', { body: form({ folder, mood }, picture), ...init });
+  const word = ({ status, headers }: Answer) => `${status} ${headers.get('x-cache')}`;
   const gaugeOf = (name: string) => gauge(api.gateway.connectUrl, name);
   /** Uploads that have come whole and are held; what stands around a picture in a form is little beside it. */
   const held = async () =>
     (await gaugeOf('arriving')) === 0 && Math.floor((await gaugeOf('input_bytes')) / picture.length);
+
+  function expectNoReuse({ headers }: Answer): void {
+    const found = ['etag', 'x-cache', 'cache-control'].map((name) => headers.get(name));
+    expect(found).to.deep.equal([null, null, 'no-store']);
+  }
 
   it('have one tag, however they were asked for', async () => {
     const query = `?color=RED&width=3&url=${encodeURIComponent(`${origin}/a`)}`;
@@ -52,18 +69,13 @@ describe('results over HTTP', () => {
       await api.call(border, { body: { color: 'red', width: 3, url: `${origin}/c`, format: 'PNG' } }),
       await api.call(`${border}${query}`, { method: 'HEAD' }),
     ];
-    expect(answers.map(({ headers }) => headers.get('x-cache'))).to.deep.equal([
-      'miss',
-      ...Array(4).fill('hit'),
-    ]);
-    const etags = new Set(answers.map(({ headers }) => headers.get('etag')));
-    expect([...etags])
-      .to.have.length(1)
-      .and.match(/^"[\w-]{43}"$/);
-    for (const { headers } of answers) {
-      expect(headers.get('cache-control')).to.equal('private, no-store');
-      expect(headers.get('content-length')).to.equal(String(answers[0]?.bytes.length));
-    }
+    const statuses = answers.map(({ headers }) => headers.get('x-cache'));
+    expect(statuses).to.deep.equal(['miss', 'hit', 'hit', 'hit', 'hit']);
+    const etag = answers[0]?.headers.get('etag') ?? '';
+    expect(etag).to.match(/^"[\w-]{43}"$/);
+    const length = String(answers[0]?.bytes.length);
+    const same = { etag, 'cache-control': 'private, no-store', 'content-length': length };
+    for (const { headers } of answers) expect(Object.fromEntries(headers)).to.include(same);
     expect(answers[2]?.bytes).to.deep.equal(answers[0]?.bytes);
     expect(answers[4]?.bytes.length).to.equal(0);
   });
@@ -75,32 +87,22 @@ describe('results over HTTP', () => {
     const headers = { 'if-none-match': `"other", W/${etag}` };
     const path = `/gated?folder=${encodeURIComponent(folder)}&mood=good&url=${origin}/p`;
     const before = await callsSoFar();
-    for (const known of [
-      await api.call(path, { headers }),
-      await api.call(path, { headers, method: 'HEAD' }),
-    ]) {
+    for (const method of ['GET', 'HEAD']) {
+      const known = await api.call(path, { headers, method });
       expect([known.status, known.bytes.length]).to.deep.equal([304, 0]);
-      expect(known.headers.get('etag')).to.equal(etag);
-      expect(known.headers.get('x-cache')).to.equal('hit');
-      expect(known.headers.get('cache-control')).to.equal('private, no-store');
-      expect(known.headers.get('x-request-id')).to.be.a('string');
-      expect(known.headers.get('content-type')).to.equal(null);
+      expect(Object.fromEntries(known.headers))
+        .to.include({ etag, 'x-cache': 'hit', 'cache-control': 'private, no-store' })
+        .and.to.have.property('x-request-id');
+      expect(known.headers.has('content-type')).to.equal(false);
     }
     expect([await runs(), (await callsSoFar()) - before]).to.deep.equal([1, 2]);
     expect((await api.call(path, { headers: { 'if-none-match': '"other"' } })).status).to.equal(200);
     const posted = await gated({ headers });
-    expect([posted.status, posted.headers.get('x-cache')], 'a POST has no conditions').to.deep.equal([
-      200,
-      'hit',
-    ]);
-    expect(posted.bytes).to.deep.equal(first.bytes);
+    const seen = [posted.status, posted.headers.get('x-cache'), posted.bytes];
+    expect(seen, 'a POST has no conditions').to.deep.equal([200, 'hit', first.bytes]);
   });
 
-  const callsSoFar = async () => {
-    const headers = { authorization: `Bearer ${operatorToken}` };
-    const text = await (await fetch(new URL('/metrics', api.gateway.connectUrl), { headers })).text();
-    return Number(/^helper_gateway_calls_total\{service="gated",code="ok"\} (\d+)$/m.exec(text)?.[1]);
-  };
+  const callsSoFar = () => gaugeOf('calls_total\\{service="gated",code="ok"\\}');
 
   it('are made once for 50 calls at once, of which one alone holds a place', async () => {
     const calls = Array.from({ length: 50 }, () => gated());
@@ -108,25 +110,42 @@ describe('results over HTTP', () => {
     expect(await gaugeOf('pool_places')).to.equal(1);
     await open();
     const answers = await Promise.all(calls);
-    const words = answers.map(({ status, headers }) => `${status} ${headers.get('x-cache')}`);
-    expect(words.sort()).to.deep.equal(['200 miss', ...Array(49).fill('200 shared')]);
+    expect(answers.map(word).sort()).to.deep.equal(['200 miss', ...Array(49).fill('200 shared')]);
     expect(new Set(answers.map(({ bytes }) => Buffer.from(bytes).toString('base64'))).size).to.equal(1);
     expect(await runs()).to.equal(1);
     const times = api.log.filter(({ service }) => service === 'gated');
     expect(new Set(times.map(({ request_id }) => request_id)).size).to.equal(times.length);
   });
 
-  it('that fail tell each call so as its own', async () => {
+  it('cost calls by one url at once one download and one task', async () => {
+    downloads = 0;
+    const query = new URLSearchParams({ folder, mood: 'good', url: `${origin}/once` });
+    const calls = Array.from({ length: 50 }, () => api.call(`/gated?${query}`));
+    await until(async () => (await runs()) === 1);
+    await open();
+    const words = (await Promise.all(calls)).map(word);
+    expect(words.filter((each) => each === '200 miss')).to.have.length(1);
+    expect([await runs(), downloads]).to.deep.equal([1, 1]);
+  });
+
+  it('are a tenant’s own, with the same tag', async () => {
+    await api.manage('/api/tenants', { name: 'reuser' });
+    const { key } = await api.manage('/api/tenants/reuser/keys');
+    await open();
+    const all = [await gated(), await gated({ key }), await gated({ key })];
+    const [own, others] = all.map(({ headers }) => headers);
+    expect(all.map(({ headers }) => headers.get('x-cache'))).to.deep.equal(['miss', 'miss', 'hit']);
+    expect(own?.get('etag')).to.equal(others?.get('etag'));
+  });
+
+  it('that fail are an error of each call’s own', async () => {
     const calls = Array.from({ length: 5 }, () => gated({}, 'bad'));
     await until(async () => (await held()) === 5 && (await runs()) === 1);
     await open();
     const answers = await Promise.all(calls);
     expect(answers.map(({ status }) => status)).to.deep.equal(Array(5).fill(500));
     expect(new Set(answers.map(({ json }) => json.meta.request_id)).size).to.equal(5);
-    for (const { headers } of answers) {
-      expect([headers.get('etag'), headers.get('x-cache')]).to.deep.equal([null, null]);
-      expect(headers.get('cache-control')).to.equal('no-store');
-    }
+    for (const answer of answers) expectNoReuse(answer);
     expect(await runs()).to.equal(1);
     await gated({}, 'bad');
     expect(await runs()).to.equal(2);
@@ -136,15 +155,15 @@ describe('results over HTTP', () => {
     const calls = Array.from({ length: 3 }, () => gated({}, 'data'));
     await until(async () => (await held()) === 3 && (await runs()) === 1);
     await open();
-    for (const { json, headers } of await Promise.all(calls)) {
-      expect(json.data).to.deep.equal({ width: 300 });
-      expect([headers.get('etag'), headers.get('x-cache')]).to.deep.equal([null, null]);
+    for (const answer of await Promise.all(calls)) {
+      expect(answer.json.data).to.deep.equal({ width: 300 });
+      expectNoReuse(answer);
     }
     expect(await runs()).to.equal(3);
   });
 
-  it('go on in another’s turn when the client goes away in whose turn they were to be made', async () => {
-    // The one thread is taken, so that the first of the calls waits in the line.
+  it('go on in another’s slot when the client goes away in whose slot they were to be made', async () => {
+    // The one thread is busy, so that the first of the calls waits in the queue.
     const other = await mkdtemp(join(tmpdir(), 'reuse-'));
     const before = api.call('/gated', { body: form({ folder: other }, picture) });
     await until(async () => (await readFile(join(other, 'runs')).catch(() => '')).length === 1);
@@ -158,17 +177,14 @@ describe('results over HTTP', () => {
     await until(async () => (await held()) === 3);
     await writeFile(join(other, 'open'), '');
     await open();
-    const words = (await Promise.all(calls)).map(({ status, headers }) => [status, headers.get('x-cache')]);
-    expect(words.sort()).to.deep.equal([
-      [200, 'miss'],
-      [200, 'shared'],
-    ]);
+    const words = (await Promise.all(calls)).map(word);
+    expect(words.sort()).to.deep.equal(['200 miss', '200 shared']);
     expect(await runs()).to.equal(1);
     expect((await before).status).to.equal(200);
     await rm(other, { recursive: true });
   });
 
-  it('of which more is made than the input are neither kept nor tagged', async () => {
+  it('of which more is made than the input are neither cached nor tagged', async () => {
     const says = (fields: Record<string, string>, init: CallInit = {}) =>
       api.call('/says', { body: form(fields, picture), ...init });
     const [plain, again] = [await says({}), await says({})];
@@ -182,44 +198,71 @@ describe('results over HTTP', () => {
     const anew = [1, 2].map(() => api.call('/anew', { body: form({}, picture) }));
     const [one, two] = await Promise.all(anew);
     expect(one?.bytes).to.not.deep.equal(two?.bytes);
-    expect([one?.headers.get('etag'), one?.headers.get('x-cache')]).to.deep.equal([null, null]);
-    expect(one?.headers.get('cache-control')).to.equal('no-store');
+    expectNoReuse(one as Answer);
   });
 
-  it('are told by the tag that their helper gives them', async () => {
+  it('are known by the tag that their helper gives them', async () => {
     const init = { body: form({ etag: '"own"', control: 'max-age=5' }, picture) };
     const own = await api.call('/says', init);
-    expect(['etag', 'cache-control', 'x-cache'].map((name) => own.headers.get(name))).to.deep.equal([
-      '"own"',
-      'max-age=5',
-      'miss',
-    ]);
+    const given = { etag: '"own"', 'cache-control': 'max-age=5', 'x-cache': 'miss' };
+    expect(Object.fromEntries(own.headers)).to.include(given);
     const asked = new URLSearchParams({ etag: '"own"', control: 'max-age=5', url: `${origin}/p` });
     const known = await api.call(`/says?${asked}`, { headers: { 'if-none-match': '"own"' } });
     expect(known.status).to.equal(304);
   });
 
-  it('say to pages of other sites how they were come by', async () => {
+  it('show their cache status to pages of other sites', async () => {
     const headers = { origin: 'https://page.example' };
     const answer = await api.call(border, { body: form({}, picture), headers });
-    expect(answer.headers.get('access-control-expose-headers')?.split(',')).to.include.members([
-      'etag',
-      'x-cache',
-    ]);
+    const exposed = answer.headers.get('access-control-expose-headers')?.split(',');
+    expect(exposed).to.include.members(['etag', 'x-cache']);
     expect(answer.headers.get('vary')).to.equal('Origin');
   });
 
   it('are not of dry runs, nor of helpers that take no picture', async () => {
-    const others = [
-      await api.call(`${border}?dryrun=1`),
-      await api.call('/text/remove-stopwords?text=the+cat'),
-    ];
-    for (const { status, headers } of others) {
-      expect(status).to.equal(200);
-      expect([headers.get('etag'), headers.get('x-cache')]).to.deep.equal([null, null]);
-      expect(headers.get('cache-control')).to.equal('no-store');
+    for (const path of [`${border}?dryrun=1`, '/text/remove-stopwords?text=the+cat']) {
+      const answer = await api.call(path);
+      expect(answer.status).to.equal(200);
+      expectNoReuse(answer);
     }
   });
+});
+
+describe('results of one gateway and another', () => {
+  it('have the same tag by the same engine and plugin, wherever that lies, and another by another', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'reuse-'));
+    const picture = await readFile(new URL('../../../plugins/media/example.jpg', import.meta.url));
+    /** Tags and statuses of a shipped helper and of one in this folder, each called twice. */
+    async function ask(name: string, kind: string, env: Record<string, string> = {}) {
+      await mkdir(join(folder, name));
+      const input = "input: { type: 'object', properties: {} }";
+      const handler = `handler: (_, { image }) => image.encode('${kind}')`;
+      const source = `export default { summary: 'x', source: 'image', ${input}, ${handler} };`;
+      await writeFile(join(folder, name, 'convert.mjs'), source);
+      const api = await startTestGateway({ HELPER_PLUGINS: join(folder, name), ...env });
+      const found = { tags: [] as (string | null)[], statuses: [] as (string | null)[] };
+      for (const path of [border, '/convert']) {
+        const first = await api.call(path, { body: form({}, picture) });
+        const again = await api.call(path, { body: form({}, picture) });
+        found.tags.push(first.headers.get('etag'));
+        found.statuses.push(again.headers.get('x-cache'));
+        expect(first.headers.get('x-cache')).to.equal('miss');
+      }
+      await api.close();
+      return found;
+    }
+    const first = await ask('first', 'png');
+    const uncached = await ask('same', 'png', { HELPER_CACHE_BYTES: '0' });
+    const [jimp, jpg] = [await ask('jimp', 'png', { HELPER_IMAGE_ENGINE: 'jimp' }), await ask('jpg', 'jpg')];
+    expect(uncached.tags).to.deep.equal(first.tags);
+    expect([first.statuses, uncached.statuses]).to.deep.equal([
+      ['hit', 'hit'],
+      ['miss', 'miss'],
+    ]);
+    expect(jpg.tags[0]).to.equal(first.tags[0]);
+    expect(new Set([...first.tags, ...jimp.tags, jpg.tags[1]]).size).to.equal(5);
+    await rm(folder, { recursive: true });
+  }).timeout(60_000);
 });
 
 const svg = '<svg xmlns="http://www.w3.org/2000/svg"/>';
@@ -239,11 +282,6 @@ describe('what a handler returns', () => {
     describe(where, () => {
       const call = (kind: string) => api.call(`${path}${encodeURIComponent(kind)}`);
 
-      async function sent(kind: string): Promise<[number, string | null, string]> {
-        const { status, headers, bytes } = await call(kind);
-        return [status, headers.get('content-type'), new TextDecoder().decode(bytes)];
-      }
-
       beforeEach(() => api.log.splice(0));
 
       /** What the log holds of the fault of this test's call; it is written when the answer has left. */
@@ -252,31 +290,36 @@ describe('what a handler returns', () => {
       }
 
       it('may be text or bytes of a media type', async () => {
-        expect(await sent('svg')).to.deep.equal([200, 'image/svg+xml', svg]);
-        expect(await sent('bytes')).to.deep.equal([200, 'image/svg+xml', svg]);
-        expect(await sent('page')).to.deep.equal([200, 'text/html; charset=utf-8', '<p>Grüße</p>']);
+        for (const [kind, type, text] of [
+          ['svg', 'image/svg+xml', svg],
+          ['bytes', 'image/svg+xml', svg],
+          ['page', 'text/html; charset=utf-8', '<p>Grüße</p>'],
+        ] as const) {
+          const { status, headers, bytes } = await call(kind);
+          const sent = [status, headers.get('content-type'), new TextDecoder().decode(bytes)];
+          expect(sent).to.deep.equal([200, type, text]);
+        }
       });
 
-      it('may be an object with a body and no type, which is data', async () => {
-        const { status, json } = await call('body alone');
-        expect([status, json.data]).to.deep.equal([200, { body: 'a letter', subject: 'hello' }]);
-      });
-
-      it('may hold what says itself how it is written as JSON', async () => {
-        const { status, json } = await call('date');
-        const data = { at: '1970-01-01T00:00:00.000Z', url: 'https://a.example/' };
-        expect([status, json.data]).to.deep.equal([200, data]);
+      it('is data where it has a body and no type, written as its values themselves say', async () => {
+        for (const [kind, data] of [
+          ['body alone', { body: 'a letter', subject: 'hello' }],
+          ['date', { at: '1970-01-01T00:00:00.000Z', url: 'https://a.example/' }],
+        ] as const)
+          expect((await call(kind)).json.data).to.deep.equal(data);
       });
 
       it('may bring headers with its bytes, in place of the gateway’s where they are not its own', async () => {
         const { status, headers } = await call('headers');
         expect(status).to.equal(200);
-        expect(headers.get('content-disposition')).to.equal('attachment; filename="a.svg"');
-        expect(headers.get('cache-control')).to.equal('public, max-age=60');
-        expect(headers.get('etag')).to.equal('"1"');
+        expect(Object.fromEntries(headers)).to.include({
+          'content-disposition': 'attachment; filename="a.svg"',
+          'cache-control': 'public, max-age=60',
+          etag: '"1"',
+          'x-own': 'ü',
+          'x-content-type-options': 'nosniff',
+        });
         expect(headers.get('vary')).to.match(/accept/i);
-        expect(headers.get('x-own')).to.equal('ü');
-        expect(headers.get('x-content-type-options')).to.equal('nosniff');
       });
 
       it('is bounded as text, too', async () => {
@@ -284,29 +327,26 @@ describe('what a handler returns', () => {
         expect([status, json.error.code]).to.deep.equal([413, 'too_large']);
       });
 
-      for (const [kind, told] of [
+      for (const [kind, reason] of [
         ['header of the gateway', /header \\"Set-Cookie\\" is the gateway's own/],
         ['header of two lines', /header \\"x-a\\" cannot be sent/],
         ['header that is a number', /header \\"x-a\\" must be a string, but is a number/],
         ['status', /status beside body and type/],
-        ['no media type', /media type of its body, such as image\/png, but its type is \\"svg\\"/],
         ['another charset', /iso-8859-1/],
         ['response', /returned a Response; .*\{body: Uint8Array \| string, type/],
         ['stream', /returned a ReadStream/],
         ['body of a stream', /its body is a ReadStream/],
         ['map inside', /found\.0\.by is a Map/],
-        ['promise inside', /later is a Promise/],
         ['function inside', /items\.0\.run is a function/],
         ['symbol inside', /kind is a symbol/],
         ['buffer inside', /hash is a Buffer/],
-        ['error inside', /failed is an Error/],
         ['data that becomes nothing', /returned an object whose toJSON gives undefined/],
       ] as const) {
-        it(`is a fault that the log tells of where it would be lost: ${kind}`, async () => {
+        it(`is a fault that is logged where it would be lost: ${kind}`, async () => {
           const { status, json } = await call(kind);
           expect([status, json.error?.code]).to.deep.equal([500, 'internal']);
           expect(JSON.stringify(json)).not.to.include('secret');
-          expect(await logged()).to.match(told);
+          expect(await logged()).to.match(reason);
         });
       }
 

@@ -1,11 +1,12 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { fixture } from '../fixtures.js';
-import { freePorts } from './haproxy.js';
+import { freePorts, until } from '../needs.js';
+import { root } from '../readme.js';
 import { runCommand, startGatewayProcess, startTestGateway } from './harness.js';
 
 describe('what a process loads', function () {
@@ -56,25 +57,17 @@ describe('what a process loads', function () {
     const threads = Array.from({ length: 8 }, (_, index) => index + 1);
     const worker = () => threads.map(loadedBy).find((files) => firstOf(files, 'pool/worker.ts') >= 0) ?? [];
     // The last that is loaded for the first calls.
-    while (firstOf(worker(), 'image/text/overlay.ts') < 0) await sleep(200);
+    await until(() => firstOf(worker(), 'image/text/overlay.ts') >= 0);
     await gateway.stop();
 
     const main = loadedBy(0);
     const never = [
-      'better-auth/dist/auth',
-      '@modelcontextprotocol',
-      'jimp',
-      'pg',
-      'ioredis',
-      'bullmq',
-      'pino-pretty',
-      '@opentelemetry/sdk-trace-base',
-      '@opentelemetry/sdk-trace',
-      '@opentelemetry/core',
+      ...'openid-client @modelcontextprotocol jimp pg ioredis bullmq pino-pretty'.split(' '),
+      ...'@opentelemetry/sdk-trace-base @opentelemetry/sdk-trace @opentelemetry/core'.split(' '),
     ];
     for (const name of never) expect(firstOf(main, `node_modules/${name}/`), name).to.equal(-1);
-    // The first operator's password is hashed when all listens.
-    const listening = firstOf(main, 'node_modules/better-auth/dist/crypto/');
+    // The helpers are the last that is loaded before it listens.
+    const listening = firstOf(main, 'plugins/text/');
     expect(listening).to.be.greaterThan(0);
     expect(firstOf(main, 'node_modules/undici/')).to.be.greaterThan(listening);
     // Loaded while the first thread starts.
@@ -88,38 +81,34 @@ describe('what a process loads', function () {
 });
 
 describe('a start', () => {
-  /** The first answer that comes, as soon as anything listens. */
-  async function firstAnswer(url: string): Promise<Response> {
-    for (;;) {
-      try {
-        return await fetch(url);
-      } catch {
-        await sleep(1);
-      }
-    }
-  }
-
   it('answers what is asked of the key site before the site is made, and is ready only when both ports serve', async () => {
     const [port = 0, connectPort = 0] = await freePorts(2);
     const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined))?.status;
-    const siteAnswer = firstAnswer(`http://127.0.0.1:${connectPort}/sign-in`);
-    let beforeSite: number | undefined;
-    let hasStarted = false;
-    const starting = startTestGateway({ PORT: String(port), CONNECT_PORT: String(connectPort) }).then(
-      (api) => {
-        hasStarted = true;
-        return api;
-      },
-    );
-    while (beforeSite === undefined) {
-      await sleep(1);
-      beforeSite = await ready();
-    }
-    expect(hasStarted).to.equal(false);
-    expect(beforeSite).to.equal(503);
+    // As soon as anything listens.
+    const siteAnswer = until(() => fetch(`http://127.0.0.1:${connectPort}/sign-in`).catch(() => undefined));
+    const starting = startTestGateway({ PORT: String(port), CONNECT_PORT: String(connectPort) });
+    expect(await Promise.race([starting, until(ready)])).to.equal(503);
     expect((await siteAnswer).status).to.equal(200);
     const api = await starting;
     expect(await ready()).to.equal(200);
     await api.close();
   });
 });
+
+it('the command and the build refuse a Node that is too old, and name the one that is needed', () => {
+  /** Runs a script as if this Node were another one. */
+  function runAs(version: string, script: string) {
+    const pretend = `Object.defineProperty(process, 'version', { value: '${version}' })`;
+    const url = `data:text/javascript,${encodeURIComponent(pretend)}`;
+    const args = ['--import', url, script, '--version'];
+    const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
+    return { status, stderr };
+  }
+  for (const version of ['18.19.0', '20.18.3'])
+    for (const script of ['gateway/bin.cjs', '.build/build.mjs']) {
+      const stderr = `helper-gateway needs Node 20.19 or later; this is ${version}\n`;
+      expect(runAs(`v${version}`, script)).to.deep.equal({ status: 1, stderr });
+    }
+  for (const version of ['20.19.0', '22.1.0', '100.0.0'])
+    expect(runAs(`v${version}`, 'gateway/bin.cjs'), version).to.deep.equal({ status: 0, stderr: '' });
+}).timeout(30_000);

@@ -1,61 +1,58 @@
-import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { call } from '../../gateway/testing.js';
 import addBorder from '../../plugins/media/add-border/index.js';
 import addWatermark from '../../plugins/media/add-watermark/index.js';
 import convert from '../../plugins/media/convert/index.js';
-import { resize, type SizeWanted } from '../../plugins/media/resize/resize.js';
+import { resize, type SizeWanted } from '../../plugins/media/resize/index.js';
 import type { Image } from '../../pool/image/engine.js';
 import { type Operation, recordImage } from '../../pool/image/recipe.js';
-import { callContext, recordingImage } from './call-context.js';
+import { inWords } from '../schemas/checker.js';
+import { callContext } from './call-context.js';
 
-describe('media/add-border', () => {
-  const context = callContext('media/add-border');
-  const input = { width: 20, color: '#800080', radius: 0, inset: false, format: 'png' } as const;
+const url = 'https://example.com/a.png';
+const encoded = { body: new Uint8Array([1]), type: 'image/test' };
 
-  it('reports in a dry run what it would do', () => {
-    const url = 'https://example.com/a.png';
-    const plain = { border_width: 20, color: '#800080', format: 'png' };
-    expect(addBorder.dryrun?.({ ...input, url }, context)).to.deep.equal({ source_url: url, ...plain });
-    const more = { top: '5%', radius: 8, inset: true, format: 'jpg', quality: 70 } as const;
-    expect(addBorder.dryrun?.({ ...input, ...more }, context)).to.include({ source_url: null, ...more });
-  });
+/** What a handler does with a picture, which is encoded at last. */
+async function drawn<Input, Context>(
+  { handler }: { handler: (input: Input, context: Context) => unknown },
+  input: Input,
+  files: Record<string, unknown> = {},
+): Promise<unknown[]> {
+  const calls: unknown[] = [];
+  const image = {
+    border: (border: unknown) => calls.push({ border }) && image,
+    watermark: (watermark: unknown) => calls.push({ watermark }) && image,
+    encode: async (format: string) => calls.push({ encode: format }) && encoded,
+  };
+  expect(await handler(input, { ...callContext('media/test'), image, files } as Context)).to.equal(encoded);
+  return calls;
+}
 
-  it('draws the border and encodes', async () => {
-    const { image, calls } = recordingImage();
-    expect(await addBorder.handler(input, { ...context, image })).to.include({ type: 'image/test' });
-    const sides = { top: undefined, right: undefined, bottom: undefined, left: undefined };
-    const border = { width: 20, ...sides, color: '#800080', radius: 0, inset: false };
-    expect(calls).to.deep.equal([{ border }, { encode: 'png' }]);
-  });
-});
+describe('media/add-border and media/convert', () => {
+  const border = { width: 20, color: '#800080', radius: 0, inset: false } as const;
+  const input = { ...border, format: 'png' } as const;
+  const more = { top: '5%', radius: 8, inset: true, format: 'jpg', quality: 70 } as const;
 
-describe('media/convert', () => {
-  const context = callContext('media/convert');
-
-  it('tells in a dry run what it would do', () => {
-    const url = 'https://example.com/a.png';
-    expect(convert.dryrun?.({ url, format: 'avif', quality: 50 }, context)).to.deep.equal({
-      operation: 'convert',
-      source_url: url,
-      format: 'avif',
-      quality: 50,
-    });
-    expect(convert.dryrun?.({ format: 'same' }, context)).to.deep.equal({
-      operation: 'convert',
-      source_url: null,
-      format: 'same',
-    });
-  });
-
-  it('encodes and does nothing else', async () => {
-    const { image, calls } = recordingImage();
-    expect(await convert.handler({ format: 'webp' }, { ...context, image })).to.include({
-      type: 'image/test',
-    });
-    expect(calls).to.deep.equal([{ encode: 'webp' }]);
-  });
+  for (const [what, report, expected] of [
+    [
+      'all of a border',
+      addBorder.dryrun?.({ ...input, ...more }, callContext('media/add-border')),
+      { source_url: null, border_width: 20, color: '#800080', ...more },
+    ],
+    [
+      'a format, and the url of the picture',
+      convert.dryrun?.({ url, format: 'avif', quality: 50 }, callContext('media/convert')),
+      { operation: 'convert', source_url: url, format: 'avif', quality: 50 },
+    ],
+    [
+      'a format without its quality',
+      convert.dryrun?.({ format: 'same' }, callContext('media/convert')),
+      { operation: 'convert', source_url: null, format: 'same' },
+    ],
+  ] as const) {
+    it(`report in a dry run what they would do: ${what}`, () => expect(report).to.deep.equal(expected));
+  }
 });
 
 /** A picture of this size, of which only the sizes and the steps matter. */
@@ -72,7 +69,7 @@ function picture(width: number, height: number) {
       steps.push(...operations.map(({ kind }) => kind));
       return new Uint8Array(0);
     },
-    pixels: () => Promise.reject(new Error('nobody looks at it')),
+    pixels: () => Promise.reject(new Error('no pixels are read')),
   });
   return { image, steps };
 }
@@ -83,30 +80,22 @@ const resized = (width: number, height: number, size: Partial<SizeWanted>) =>
   sizeOf(resize(picture(width, height).image, { ...wanted, ...size }));
 
 describe('media/resize', () => {
-  it('has the other side follow the one that is given', () => {
-    expect(resized(400, 300, { width: 200 })).to.deep.equal([200, 150]);
-    expect(resized(400, 300, { height: 30 })).to.deep.equal([40, 30]);
-  });
-
-  it('fits a picture into a box, covers it, pads up to it or stretches to it', () => {
-    const box = { width: 100, height: 100 };
-    expect(resized(400, 300, { ...box, fit: 'inside' })).to.deep.equal([100, 75]);
-    expect(resized(400, 300, { ...box, fit: 'cover' })).to.deep.equal([100, 100]);
-    expect(resized(400, 300, { ...box, fit: 'contain' })).to.deep.equal([100, 100]);
-    expect(resized(400, 300, { ...box, fit: 'fill' })).to.deep.equal([100, 100]);
-  });
-
-  it('enlarges nothing unless it is asked to', () => {
-    const box = { width: 800, height: 200 };
-    expect(resized(400, 100, { width: 800 })).to.deep.equal([400, 100]);
-    expect(resized(400, 100, { ...box, fit: 'inside' })).to.deep.equal([400, 100]);
-    expect(resized(400, 300, { ...box, fit: 'cover' })).to.deep.equal([400, 100]);
-    expect(resized(400, 100, { ...box, fit: 'contain' })).to.deep.equal([800, 200]);
-    expect(resized(400, 300, { ...box, fit: 'fill' })).to.deep.equal([400, 200]);
-    expect(resized(400, 100, { width: 800, enlarge: true })).to.deep.equal([800, 200]);
-    expect(resized(400, 300, { ...box, fit: 'cover', enlarge: true })).to.deep.equal([800, 200]);
-    expect(resized(40, 30, { ...box, fit: 'fill', enlarge: true })).to.deep.equal([800, 200]);
-  });
+  const square = { width: 100, height: 100 };
+  const box = { width: 800, height: 200 };
+  for (const [what, size, from, to] of [
+    ['has the height follow', { width: 200 }, [400, 300], [200, 150]],
+    ['has the width follow', { height: 30 }, [400, 300], [40, 30]],
+    ['fits a picture into a box', { ...square, fit: 'inside' }, [400, 300], [100, 75]],
+    ['covers it', { ...square, fit: 'cover' }, [400, 300], [100, 100]],
+    ['stretches to it', { ...square, fit: 'fill' }, [400, 300], [100, 100]],
+    ['does not enlarge', { width: 800 }, [400, 100], [400, 100]],
+    ['does not enlarge into a box', { ...box, fit: 'inside' }, [400, 100], [400, 100]],
+    ['cuts the shape out of a smaller one', { ...box, fit: 'cover' }, [400, 300], [400, 100]],
+    ['stretches in one direction alone', { ...box, fit: 'fill' }, [400, 300], [400, 200]],
+    ['enlarges where it is to', { width: 800, enlarge: true }, [400, 100], [800, 200]],
+  ] as [string, Partial<SizeWanted>, [number, number], number[]][]) {
+    it(what, () => expect(resized(...from, size)).to.deep.equal(to));
+  }
 
   it('leaves a picture that is small enough as it is', async () => {
     const { image, steps } = picture(40, 30);
@@ -152,13 +141,12 @@ describe('media/resize', () => {
 });
 
 describe('media/add-watermark', () => {
-  const context = { ...callContext('media/add-watermark'), files: { mark: undefined } };
   const placing = { position: 'bottom-right', opacity: 0.5, margin: 'auto', rotate: 0 } as const;
   const style = { font_size: 'auto', color: 'auto', outline: 0, wrap: false, max_lines: 10 } as const;
   const more = { tile: false, spacing: 'auto', scale: 0.2, format: 'png' } as const;
   const input = { ...placing, ...style, ...more };
 
-  it('tells its operation and every parameter as understood in a dry run, of which none is needed', async () => {
+  it('reports every parameter as understood in a dry run, of which none is needed', async () => {
     expect(await call(addWatermark, {}, { dryrun: true })).to.deep.equal({
       operation: 'add-watermark',
       source_url: null,
@@ -166,7 +154,6 @@ describe('media/add-watermark', () => {
       mark_url: null,
       ...input,
     });
-    const url = 'https://example.com/a.png';
     const sent = {
       url,
       mark_url: url,
@@ -175,116 +162,69 @@ describe('media/add-watermark', () => {
       rotate: -45,
       tile: true,
       scale: '25%',
-    } as const;
-    expect(await call(addWatermark, sent as never, { dryrun: true })).to.include({
-      source_url: url,
-      mark_url: url,
+    };
+    const normal = {
       position: 'center',
       margin: '5.5%',
       rotate: -45,
       tile: true,
       spacing: 'auto',
       scale: 0.25,
-    });
+    };
+    const understood = { source_url: url, mark_url: url, ...normal };
+    expect(await call(addWatermark, sent as never, { dryrun: true })).to.include(understood);
   });
 
-  it('draws the text and encodes', async () => {
-    const { image, calls } = recordingImage();
-    const answer = await addWatermark.handler(
-      { ...input, text: 'Hi', format: 'webp' },
-      { ...context, image },
-    );
-    expect(answer).to.include({ type: 'image/test' });
+  it('draws the text, with lines broken where it is to, or lays the logo, tiled', async () => {
     const { font_size: fontSize, color, outline } = style;
-    const watermark = { ...placing, tile: undefined, fontSize, color, outline, wrap: undefined, text: 'Hi' };
-    expect(calls).to.deep.equal([{ watermark }, { encode: 'webp' }]);
+    const text = { ...placing, tile: undefined, fontSize, color, outline, wrap: undefined, text: 'Hi' };
+    const asked = { ...input, text: 'Hi', format: 'webp' } as const;
+    expect(await drawn(addWatermark, asked)).to.deep.equal([{ watermark: text }, { encode: 'webp' }]);
+    const [wrapped] = await drawn(addWatermark, { ...asked, wrap: true, max_lines: 2 });
+    expect(wrapped).to.deep.equal({ watermark: { ...text, wrap: { maxLines: 2 } } });
+    const logo = await drawn(addWatermark, { ...input, tile: true, spacing: 4 }, { mark: encoded });
+    const watermark = { ...placing, tile: { spacing: 4 }, mark: encoded, scale: 0.2 };
+    expect(logo).to.deep.equal([{ watermark }, { encode: 'png' }]);
   });
 
-  it('lays the logo, tiled', async () => {
-    const { image, calls } = recordingImage();
-    const { image: mark } = recordingImage();
-    await addWatermark.handler({ ...input, tile: true, spacing: 4 }, { ...context, image, files: { mark } });
-    const watermark = { ...placing, tile: { spacing: 4 }, mark, scale: 0.2 };
-    expect(calls).to.deep.equal([{ watermark }, { encode: 'png' }]);
-  });
-
-  it('breaks lines where it is asked to', async () => {
-    const { image, calls } = recordingImage();
-    await addWatermark.handler({ ...input, text: 'Hi', wrap: true, max_lines: 2 }, { ...context, image });
-    expect(calls[0]).to.have.nested.property('watermark.wrap.maxLines', 2);
-  });
-
-  for (const [what, sent, problems] of [
+  const both = 'mark_url is sent together with text; send only one of text and mark_url';
+  const scale =
+    'scale must be a fraction from 0.01 to 1, or per cent as 2 to 100 or "50%", but is the string "0.5%"';
+  const styled = { mark_url: url, font_size: 9, outline: 1, wrap: true };
+  for (const [what, sent, ...problems] of [
     [
       'neither text nor logo',
       {},
-      [
-        'text is required: a string of 1 to 500 characters that the fonts here can draw; or in its place send the url of a picture as mark_url, or upload one as mark',
-      ],
+      'text is required: a string of 1 to 500 characters that the fonts here can draw; or in its place send the url of a picture as mark_url, or upload one as mark',
     ],
-    [
-      'both',
-      { text: 'a', mark_url: 'https://example.com/a.png' },
-      ['mark_url is sent together with text; send only one of text and mark_url'],
-    ],
+    ['both', { text: 'a', mark_url: url }, both],
     [
       'the style of a text for a logo',
-      { mark_url: 'https://example.com/a.png', font_size: 9, outline: 1, wrap: true },
-      [
-        'font_size means nothing beside mark_url',
-        'outline means nothing beside mark_url',
-        'wrap means nothing beside mark_url',
-      ],
+      styled,
+      ...['font_size', 'outline', 'wrap'].map((field) => `${field} means nothing beside mark_url`),
     ],
     [
       'the size of a logo for a text',
       { text: 'a', scale: 0.5 },
-      ['scale means nothing without mark_url or mark'],
+      'scale means nothing without mark_url or mark',
     ],
-    [
-      'a logo that is not to be seen',
-      { mark_url: 'https://example.com/a.png', scale: '0.5%' },
-      ['scale must be a fraction from 0.01 to 1, or per cent as 2 to 100 or "50%", but is the string "0.5%"'],
-    ],
+    ['a logo that is not to be seen', { mark_url: url, scale: '0.5%' }, scale],
     [
       'spacing without tiles',
       { text: 'a', spacing: 3 },
-      ['spacing is for tile true; with tile false it means nothing'],
+      'spacing is for tile true; with tile false it means nothing',
     ],
     [
-      'a turn too many',
+      'more than one rotation',
       { text: 'a', rotate: 361 },
-      ['rotate must be a number from -360 to 360, but is the number 361'],
+      'rotate must be a number from -360 to 360, but is the number 361',
     ],
   ] as const) {
     it(`refuses ${what}`, async () => {
       const files = { file: new URL('../../../plugins/media/example.jpg', import.meta.url) };
-      const error = await call(addWatermark, sent as never, { files }).then(
-        () => undefined,
-        (caught) => caught,
-      );
+      const error = await call(addWatermark, sent as never, { files }).catch((caught) => caught);
       expect(error).to.include({ code: 'invalid_input' });
-      const told = error.details.map(
-        ({ field, problem }: { field: string; problem: string }) => `${field} ${problem}`,
-      );
-      expect(told).to.deep.equal(problems);
+      expect(inWords(error.details)).to.deep.equal(problems);
     });
   }
-
-  it('says which of its pictures is broken', async () => {
-    const file = new URL('../../../plugins/media/example.jpg', import.meta.url);
-    const whole = readFileSync(file);
-    // The header is whole, and what follows is not.
-    const broken = whole.subarray(0, whole.length / 2);
-    const messageOf = (input: object, files: Record<string, Uint8Array>) =>
-      call(addWatermark, input as never, { files: files as never, fetch: () => ({ bytes: broken }) }).then(
-        () => 'none',
-        (error) => `${error.code} ${error.message}`,
-      );
-    const problem = 'The image cannot be decoded: its data is broken or cut off.';
-    expect(await messageOf({}, { file: whole, mark: broken })).to.contain(`bad_image mark: ${problem}`);
-    const url = 'https://example.com/a.jpg';
-    expect(await messageOf({ mark_url: url }, { file: whole })).to.contain(`bad_image mark_url: ${problem}`);
-    expect(await messageOf({}, { file: broken, mark: whole })).to.contain(`bad_image ${problem}`);
-  });
 });

@@ -12,9 +12,7 @@ function firstCodes(text: string): string[] {
 }
 
 /** A parameter's default as the tables show it. */
-function shown(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
+const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
 
 describe('plugins/README', () => {
   const text = readText('plugins/README.md');
@@ -45,10 +43,8 @@ describe('plugins/text/README and plugins/media/README', () => {
       for (const { name, schema, required } of parameters.properties) {
         const wanted = name === 'dryrun' ? 'false' : required ? 'required' : shown(schema.default ?? '–');
         const row = rows.find(([first]) => codesIn(first).includes(name)) ?? [];
-        expect(
-          row.map((cell) => cell.replaceAll('`', '')),
-          `${id} ${name}`,
-        ).to.include(wanted);
+        const cells = row.map((cell) => cell.replaceAll('`', ''));
+        expect(cells, `${id} ${name}`).to.include(wanted);
       }
     }
   });

@@ -8,6 +8,7 @@ import {
   type Requester,
   type Reservation,
 } from '../../pool/admission.js';
+import { of } from './worker-settings.js';
 
 interface Lane {
   weight: number;
@@ -16,18 +17,18 @@ interface Lane {
   expected: number;
 }
 
-interface Holding {
+interface Deferred {
   requester: Requester;
   decide: (verdict: 'now' | Refusal) => void;
 }
 
 const soonMs = 500;
 
-/** What `Admission` does, in the plainest way: every call looks at all lanes, every change at all that are held back. */
+/** What `Admission` does, in the plainest way: every call looks at all lanes, every change at all that are deferred. */
 class PlainAdmission {
   readonly #capacity: number;
   readonly #lanes = new Map<string, Lane>();
-  readonly #holding = new Set<Holding>();
+  readonly #deferred = new Set<Deferred>();
   #held = 0;
   #expected = 0;
 
@@ -39,9 +40,9 @@ class PlainAdmission {
     return this.#held;
   }
 
-  acquire(requester: Requester, places = 1): Release | Refusal {
+  acquire(requester: Requester, slots = 1): Release | Refusal {
     const verdict = this.#verdict(requester);
-    return verdict === 'now' || verdict === 'later' ? this.hold(requester, places) : verdict;
+    return verdict === 'now' || verdict === 'later' ? this.hold(requester, slots) : verdict;
   }
 
   reserve(requester: Requester): Promise<Reservation | Refusal> {
@@ -50,16 +51,16 @@ class PlainAdmission {
     return new Promise((resolve) => {
       const decide = (now: 'now' | Refusal) => {
         clearTimeout(timer);
-        this.#holding.delete(holding);
+        this.#deferred.delete(deferred);
         resolve(now === 'now' ? this.#expect(requester) : now);
       };
-      const holding: Holding = { requester, decide };
+      const deferred: Deferred = { requester, decide };
       const timer = setTimeout(() => {
         const late = this.#verdict(requester);
-        // What it was held back for has not come: that is slow, and no reason to wait.
+        // What it was deferred for has not come: that is slow, and no reason to wait.
         decide(late === 'later' ? 'now' : late);
       }, soonMs);
-      this.#holding.add(holding);
+      this.#deferred.add(deferred);
     });
   }
 
@@ -81,15 +82,15 @@ class PlainAdmission {
     return (this.#capacity * weight) / weights;
   }
 
-  hold({ tenant, weight }: Requester, places = 1): Release {
+  hold({ tenant, weight }: Requester, slots = 1): Release {
     const lane = this.#lane(tenant, weight);
     lane.tasks += 1;
-    lane.held += places;
-    this.#held += places;
+    lane.held += slots;
+    this.#held += slots;
     return () => {
       lane.tasks -= 1;
-      lane.held -= places;
-      this.#held -= places;
+      lane.held -= slots;
+      this.#held -= slots;
       this.#changed(tenant);
     };
   }
@@ -113,9 +114,9 @@ class PlainAdmission {
     };
     const timer = setTimeout(cancel, soonMs);
     return {
-      arrive: (places) => {
+      arrive: (slots) => {
         forget();
-        return this.hold(requester, places);
+        return this.hold(requester, slots);
       },
       cancel,
     };
@@ -132,10 +133,11 @@ class PlainAdmission {
   }
 
   #changed(tenant: string): void {
-    // One that waits for a place counts as one that has some, until it is let in.
-    if (![...this.#holding].some(({ requester }) => requester.tenant === tenant)) this.#forgetIfEmpty(tenant);
+    // One that waits for a slot counts as one that has some, until it is accepted.
+    if (![...this.#deferred].some(({ requester }) => requester.tenant === tenant))
+      this.#forgetIfEmpty(tenant);
     const waiting = new Set<string>();
-    for (const { requester, decide } of this.#holding) {
+    for (const { requester, decide } of this.#deferred) {
       // Tenants are alike to themselves: where one call has to wait, the later ones do too.
       if (waiting.has(requester.tenant)) continue;
       const verdict = this.#verdict(requester);
@@ -151,228 +153,95 @@ class PlainAdmission {
   }
 }
 
-function of(tenant: string, options: Partial<Requester> = {}): Requester {
-  return { tenant, weight: 1, most: null, ...options };
+function fill(admission: Admission, requester: Requester, slots: number): void {
+  for (let at = 0; at < slots; at += 1) expect(admission.acquire(requester)).to.be.a('function');
 }
 
-function fill(admission: Admission, requester: Requester, places: number): Release[] {
-  return Array.from({ length: places }, () => {
-    const taken = admission.acquire(requester);
-    if (typeof taken === 'string') throw new Error(taken);
-    return taken;
-  });
+async function expected(admission: Admission, requester: Requester): Promise<Reservation> {
+  return (await admission.reserve(requester)) as Reservation;
 }
 
-describe('Admission of complete work', () => {
-  it('gives places until there are none, then says busy to a tenant that is alone', () => {
-    const admission = new Admission(2);
-    fill(admission, of('a'), 2);
-    expect(admission.acquire(of('a'))).to.equal('busy');
-  });
+const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-  it('gives a place that was given back to the next', () => {
-    const admission = new Admission(1);
-    const [release] = fill(admission, of('a'), 1);
-    release?.();
-    fill(admission, of('a'), 1);
-    expect(admission.size).to.equal(1);
-  });
-
-  it('gives a tenant its share of all places although another has taken them', () => {
-    const admission = new Admission(4);
-    fill(admission, of('noisy'), 4);
-    fill(admission, of('quiet'), 2);
-    expect(admission.acquire(of('quiet'))).to.equal('busy');
-    expect(admission.size).to.equal(6);
-  });
-
-  it('tells a tenant with more than its share that it is its own load', () => {
-    const admission = new Admission(4);
-    fill(admission, of('noisy'), 4);
-    fill(admission, of('quiet'), 1);
-    expect(admission.acquire(of('noisy'))).to.equal('tenant_busy');
-  });
-
-  it('counts a heavier tenant’s share by its weight', () => {
-    const admission = new Admission(10);
-    fill(admission, of('light'), 10);
-    fill(admission, of('heavy', { weight: 4 }), 8);
-    expect(admission.acquire(of('heavy', { weight: 4 }))).to.equal('busy');
-  });
-
-  it('holds a tenant to its own limit', () => {
-    const admission = new Admission(10);
-    fill(admission, of('a', { most: 2 }), 2);
-    expect(admission.acquire(of('a', { most: 2 }))).to.equal('tenant_busy');
-    fill(admission, of('b', { most: 2 }), 2);
-  });
-});
-
-describe('Admission of what is on its way', () => {
-  beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
-  afterEach(() => mock.timers.reset());
-
-  async function expected(admission: Admission, requester: Requester): Promise<Reservation> {
-    const answer = await admission.reserve(requester);
-    if (typeof answer === 'string') throw new Error(answer);
-    return answer;
-  }
-
-  it('refuses at once what could not be worked on', async () => {
-    const admission = new Admission(1);
-    fill(admission, of('a'), 1);
-    expect(await admission.reserve(of('a'))).to.equal('busy');
-  });
-
-  it('keeps no place from complete work', async () => {
-    const admission = new Admission(1);
-    await expected(admission, of('a'));
-    fill(admission, of('a'), 1);
-  });
-
-  it('accepts whatever has arrived, also where others were faster', async () => {
-    const admission = new Admission(1);
-    const first = await expected(admission, of('a'));
-    fill(admission, of('a'), 1);
-    first.arrive();
-    expect(admission.size).to.equal(2);
-  });
-
-  it('holds newcomers back while what is expected would fill the places, and lets them in when it does not come', async () => {
-    const admission = new Admission(1);
-    const first = await expected(admission, of('a'));
-    let in_ = false;
-    const second = expected(admission, of('a')).then(() => {
-      in_ = true;
-    });
-    mock.timers.tick(499);
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(in_).to.equal(false);
-    first.cancel();
-    await second;
-  });
-
-  it('refuses them when it has come', async () => {
-    const admission = new Admission(1);
-    const first = await expected(admission, of('a'));
-    const second = admission.reserve(of('a'));
-    first.arrive();
-    mock.timers.tick(500);
-    expect(await second).to.equal('busy');
-  });
-
-  it('waits half a second for what is slow, and no longer', async () => {
-    const admission = new Admission(2);
-    await expected(admission, of('a'));
-    await expected(admission, of('a'));
-    let in_ = 0;
-    const late = [1, 2].map(async () => {
-      await expected(admission, of('a'));
-      in_ += 1;
-    });
-    mock.timers.tick(499);
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(in_).to.equal(0);
-    mock.timers.tick(1);
-    await Promise.all(late);
-  });
-
-  it('lets a tenant with less than its share in at once', async () => {
-    const admission = new Admission(2);
-    await expected(admission, of('noisy'));
-    await expected(admission, of('noisy'));
-    let in_ = false;
-    void expected(admission, of('quiet')).then(() => {
-      in_ = true;
-    });
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(in_).to.equal(true);
-  });
-
-  it('counts a tenant’s own limit in what is expected, too', async () => {
-    const admission = new Admission(10);
-    const requester = of('a', { most: 1 });
-    const first = await expected(admission, requester);
-    const second = admission.reserve(requester);
-    first.arrive();
-    mock.timers.tick(500);
-    expect(await second).to.equal('tenant_busy');
-  });
-});
-
-const requesters: Requester[] = [
-  { tenant: 'a', weight: 1, most: null },
-  { tenant: 'b', weight: 1, most: 2 },
-  { tenant: 'c', weight: 3, most: null },
-  { tenant: 'd', weight: 2, most: 1 },
-  { tenant: 'e', weight: 1, most: 0 },
-];
-
-const requester = fc.constantFrom(...requesters);
-const places = fc.integer({ min: 1, max: 3 });
+const requester = fc.constantFrom(
+  of('a'),
+  of('b', { most: 2 }),
+  of('c', { weight: 3 }),
+  of('d', { weight: 2, most: 1 }),
+  of('e', { most: 0 }),
+);
+const slots = fc.integer({ min: 1, max: 3 });
 const step = fc.oneof(
-  { weight: 2, arbitrary: fc.record({ take: requester, places }) },
-  { weight: 1, arbitrary: fc.record({ hold: requester, places }) },
+  { weight: 2, arbitrary: fc.record({ acquire: requester, slots }) },
+  { weight: 1, arbitrary: fc.record({ hold: requester, slots }) },
   { weight: 4, arbitrary: fc.record({ release: fc.nat() }) },
   { weight: 6, arbitrary: fc.record({ expect: requester }) },
-  { weight: 2, arbitrary: fc.record({ arrive: fc.nat(), places }) },
+  { weight: 2, arbitrary: fc.record({ arrive: fc.nat(), slots }) },
   { weight: 3, arbitrary: fc.record({ cancel: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ pass: fc.constantFrom(100, 400, 500) }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-/** Goes the steps and gives all that was answered, in the order in which it was told, and the places taken after each. */
+/** Goes the steps and gives all answers, in their order, and the slots held after each. */
 async function go(admission: Pick<Admission, 'acquire' | 'hold' | 'reserve' | 'size'>, steps: Step[]) {
-  const told: string[] = [];
+  const answers: string[] = [];
   const held: Release[] = [];
   const expected: Reservation[] = [];
   for (const [at, one] of steps.entries()) {
-    if ('take' in one) {
-      const taken = admission.acquire(one.take, one.places);
-      told.push(`${at} ${typeof taken === 'string' ? taken : 'taken'}`);
-      if (typeof taken !== 'string') held.push(taken);
-    } else if ('hold' in one) held.push(admission.hold(one.hold, one.places));
+    if ('acquire' in one) {
+      const answer = admission.acquire(one.acquire, one.slots);
+      answers.push(`${at} ${typeof answer === 'string' ? answer : 'acquired'}`);
+      if (typeof answer !== 'string') held.push(answer);
+    } else if ('hold' in one) held.push(admission.hold(one.hold, one.slots));
     else if ('release' in one) held.splice(one.release % (held.length || 1), 1)[0]?.();
     else if ('expect' in one) {
       void admission.reserve(one.expect).then((answer) => {
-        told.push(`${at} ${typeof answer === 'string' ? answer : 'expected'}`);
+        answers.push(`${at} ${typeof answer === 'string' ? answer : 'expected'}`);
         if (typeof answer !== 'string') expected.push(answer);
       });
     } else if ('arrive' in one) {
       const [arrived] = expected.splice(one.arrive % (expected.length || 1), 1);
-      if (arrived) held.push(arrived.arrive(one.places));
+      if (arrived) held.push(arrived.arrive(one.slots));
     } else if ('cancel' in one) expected.splice(one.cancel % (expected.length || 1), 1)[0]?.cancel();
     else mock.timers.tick(one.pass);
-    await new Promise((resolve) => setImmediate(resolve));
-    told.push(`${at} size ${admission.size}`);
+    await settled();
+    answers.push(`${at} size ${admission.size}`);
   }
-  return told;
+  return answers;
 }
 
-describe('admission beside a plain one', () => {
-  beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+describe('Admission, also beside a plain one', () => {
   afterEach(() => mock.timers.reset());
 
-  it('lets in and refuses the same calls in the same order', () =>
+  it('gives a tenant its share by weight although another has all slots, and says whose load it is', () => {
+    const admission = new Admission(10);
+    const heavy = of('heavy', { weight: 4 });
+    fill(admission, of('light'), 10);
+    expect(admission.acquire(of('light'))).to.equal('busy');
+    fill(admission, heavy, 8);
+    expect([admission.acquire(heavy), admission.acquire(of('light'))]).to.deep.equal(['busy', 'tenant_busy']);
+    expect(admission.size).to.equal(18);
+  });
+
+  it('accepts and refuses the same calls in the same order', () =>
     fc.assert(
       fc.asyncProperty(
-        fc.nat({ max: 5 }),
+        fc.integer({ min: 1, max: 6 }),
         fc.array(step, { maxLength: 150, size: 'max' }),
-        async (places, steps) => {
-          const plain = await go(new PlainAdmission(places + 1), steps);
-          mock.timers.reset();
-          mock.timers.enable({ apis: ['setTimeout'] });
-          expect(await go(new Admission(places + 1), steps)).to.deep.equal(plain);
-          mock.timers.reset();
-          mock.timers.enable({ apis: ['setTimeout'] });
+        async (capacity, steps) => {
+          const answers: string[][] = [];
+          for (const each of [new PlainAdmission(capacity), new Admission(capacity)]) {
+            mock.timers.enable({ apis: ['setTimeout'] });
+            answers.push(await go(each, steps));
+            mock.timers.reset();
+          }
+          expect(answers[1]).to.deep.equal(answers[0]);
         },
       ),
       { numRuns: 300 },
     ));
-});
 
-describe('admission of ten thousand tenants that wait', () => {
-  it('looks at few of them where one’s turn comes', async () => {
+  it('looks at few of ten thousand tenants that wait where one can be decided', async () => {
     const admission = new Admission(1);
     let looks = 0;
     const all = Array.from({ length: 10_000 }, (_, id) => ({
@@ -383,13 +252,13 @@ describe('admission of ten thousand tenants that wait', () => {
       },
       most: null,
     }));
-    const expected = await Promise.all(all.map((one) => admission.reserve(one)));
-    const heldBack = all.map((one) => admission.reserve(one));
+    const first = await Promise.all(all.map((one) => expected(admission, one)));
+    const deferred = all.map((one) => expected(admission, one));
     looks = 0;
-    for (const one of expected.slice(0, 5)) if (typeof one !== 'string') one.cancel();
-    await Promise.all(heldBack.slice(0, 5));
+    for (const one of first.slice(0, 5)) one.cancel();
+    await Promise.all(deferred.slice(0, 5));
     expect(looks / 5).to.be.at.most(100);
-    for (const one of expected) if (typeof one !== 'string') one.cancel();
-    for (const one of await Promise.all(heldBack)) if (typeof one !== 'string') one.cancel();
+    for (const one of first) one.cancel();
+    for (const one of await Promise.all(deferred)) one.cancel();
   });
 });

@@ -21,13 +21,10 @@ class Hidden {
 }
 
 describe('makeAnswer', () => {
-  it('makes data of objects of any realm, and of instances by their own fields', () => {
+  it('makes data of objects of any realm, of instances by their own fields, and of what JSON has a form for', () => {
     expect(dataOf(runInNewContext('({ a: [{}, Object.create(null)] })'))).to.deep.equal({ a: [{}, {}] });
     expect(dataOf({ at: new Point() })).to.deep.equal({ at: { x: 1, y: 2 } });
     expect(dataOf(new Point())).to.deep.equal({ x: 1, y: 2 });
-  });
-
-  it('writes as JSON does what has a customary form there', () => {
     const value = { gone: undefined, none: [undefined, Number.NaN], boxed: new Number(1), date: new Date(0) };
     expect(dataOf(value)).to.deep.equal({ none: [null, null], boxed: 1, date: '1970-01-01T00:00:00.000Z' });
   });
@@ -62,24 +59,27 @@ describe('makeAnswer', () => {
     });
   }
 
-  it('says what may have been meant with what is no object', () => {
-    expect(() => makeAnswer(undefined, most)).to.throw(
-      'returned undefined (is a return missing?); it may return',
-    );
-    expect(() => makeAnswer([1], most)).to.throw('returned an Array (put it into a field); it may return');
-  });
+  for (const [value, reason] of [
+    [undefined, 'returned undefined (is a return missing?); it may return'],
+    [[1], 'returned an Array (put it into a field); it may return'],
+    [{ border: () => 1, encode: async () => ({}) }, 'image.encode("png")'],
+    [
+      { body: new Uint8Array(2001), type: 'image/png' },
+      'a body of 2001 bytes; one answer may have 2000, a quarter of HELPER_OUTPUT_BYTES',
+    ],
+  ] as const) {
+    it(`says what may have been meant, or which bound there is: ${reason}`, () => {
+      expect(() => makeAnswer(value, most, 2000)).to.throw(reason);
+    });
+  }
 
-  it('says that a picture has to be encoded', () => {
-    expect(() => makeAnswer({ border: () => 1, encode: async () => ({}) }, most)).to.throw(
-      'image.encode("png")',
-    );
-  });
-
-  it('takes a body without a type for data, and a type without a body', () => {
-    expect(dataOf({ body: 'x', headers: { a: 1 } })).to.deep.equal({ body: 'x', headers: { a: 1 } });
-    expect(dataOf({ type: 'note', body: { a: 1 } })).to.deep.equal({ type: 'note', body: { a: 1 } });
-    expect(dataOf({ type: 5, body: 'x' })).to.deep.equal({ type: 5, body: 'x' });
-    expect(dataOf({ type: 'image/png' })).to.deep.equal({ type: 'image/png' });
+  it('reads a body without a type as data, and a type without a body', () => {
+    const noType = [
+      { body: 'x', headers: { a: 1 } },
+      { type: 5, body: 'x' },
+    ];
+    for (const data of [...noType, { type: 'note', body: { a: 1 } }, { type: 'image/png' }])
+      expect(dataOf(data)).to.deep.equal(data);
   });
 
   for (const [type, sent] of [
@@ -102,39 +102,25 @@ describe('makeAnswer', () => {
     });
   }
 
-  it('bounds also what is more when it is written than when it was measured', () => {
-    let asked = 0;
+  it('bounds text and JSON by their bytes, as they are measured and as they are written, and a picture by another bound', () => {
+    let reads = 0;
     const grows = {
       get text() {
-        asked += 1;
-        return 'x'.repeat(asked === 1 ? 1 : 2 * most);
+        reads += 1;
+        return 'x'.repeat(reads === 1 ? 1 : 2 * most);
       },
     };
-    expect(() => makeAnswer(grows, most))
-      .to.throw()
-      .with.property('code', 'result_too_large');
-  });
-
-  it('refuses bytes of more than one answer may have, with the bound and where it is set', () => {
-    const ofSize = (length: number) => ({ body: new Uint8Array(length), type: 'image/png' });
-    expect(makeAnswer(ofSize(2000), most, 2000)).to.include({ kind: 'bytes' });
-    expect(() => makeAnswer(ofSize(2001), most, 2000)).to.throw(
-      'a body of 2001 bytes; one answer may have 2000, a quarter of HELPER_OUTPUT_BYTES',
-    );
-  });
-
-  it('bounds text and JSON by their bytes, and a picture by another bound', () => {
-    for (const value of [{ text: 'ü'.repeat(500) }, { body: 'ü'.repeat(501), type: 'text/plain' }]) {
+    for (const value of [grows, { text: 'ü'.repeat(500) }, { body: 'ü'.repeat(501), type: 'text/plain' }]) {
       expect(() => makeAnswer(value, most))
         .to.throw()
         .with.property('code', 'result_too_large');
     }
-    expect(toBytes(makeAnswer({ body: 'ü'.repeat(500), type: 'text/plain' }, most)).bytes).to.have.length(
-      1000,
-    );
-    expect(toBytes(makeAnswer({ body: new Uint8Array(5000), type: 'image/png' }, most)).bytes).to.have.length(
-      5000,
-    );
+    for (const [body, length] of [
+      ['ü'.repeat(500), 1000],
+      [new Uint8Array(5000), 5000],
+    ] as const) {
+      expect(toBytes(makeAnswer({ body, type: 'text/plain' }, most, 5000)).bytes).to.have.length(length);
+    }
   });
 });
 
@@ -155,12 +141,8 @@ describe('jsonSize', () => {
     );
   });
 
-  it('does not count on past what is allowed', () => {
-    const once = { text: '\x01'.repeat(100) };
-    expect(jsonSize(Array(1e5).fill(once), 1000)).to.be.within(1000, 2000);
-  });
-
-  it('ends with a value that holds itself', () => {
+  it('counts no further than what is allowed, and ends with a value that holds itself', () => {
+    expect(jsonSize(Array(1e5).fill({ text: '\x01'.repeat(100) }), 1000)).to.be.within(1000, 2000);
     const value: Record<string, unknown> = {};
     value.self = value;
     expect(() => jsonSize(value, 1e9)).to.throw('holds itself');

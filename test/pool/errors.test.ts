@@ -3,7 +3,9 @@ import { once } from '../../pool/concurrency.js';
 import { describeThrown, readThrown } from '../../pool/errors.js';
 
 describe('readThrown', () => {
-  it('reads an error with all that caused it', () => {
+  it('reads an error with all that caused it, as data that can be sent to another thread', () => {
+    const odd = Object.assign(new Error('odd', { cause: () => 1 }), { details: [() => 1], fn: () => 1 });
+    expect(structuredClone(readThrown(odd))).to.include({ message: 'odd' });
     const inner = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
     const several = new AggregateError([inner, 'a word'], 'all failed');
     const read = readThrown(new TypeError('outer', { cause: several }));
@@ -13,11 +15,6 @@ describe('readThrown', () => {
     expect(cause).to.include({ name: 'AggregateError', message: 'all failed' });
     expect(cause?.causes?.[0]).to.include({ message: 'refused', code: 'ECONNREFUSED' });
     expect(cause?.causes?.[1]).to.deep.equal({ message: 'a word' });
-  });
-
-  it('gives data that can be sent to another thread', () => {
-    const odd = Object.assign(new Error('odd', { cause: () => 1 }), { details: [() => 1], fn: () => 1 });
-    expect(structuredClone(readThrown(odd))).to.include({ message: 'odd' });
   });
 
   it('ends where an error causes itself, or is without end', () => {
@@ -30,12 +27,9 @@ describe('readThrown', () => {
     expect(JSON.stringify(readThrown(wide)).length).to.be.below(500_000);
   });
 
-  it('holds of many details the first', () => {
+  it('reads the first of many details, and what was thrown that is no error', () => {
     const details = Array.from({ length: 1_000 }, (_, at) => ({ field: String(at), problem: 'x' }));
     expect(readThrown({ code: 'invalid_input', details }).details).to.deep.equal(details.slice(0, 100));
-  });
-
-  it('says what was thrown that is no error', () => {
     expect(readThrown({ reason: 'none' }).message).to.include("reason: 'none'");
     expect(readThrown(undefined)).to.deep.equal({ message: 'undefined' });
   });
@@ -49,10 +43,8 @@ describe('readThrown', () => {
     });
     expect(readThrown(trap).message).to.equal('outer');
   });
-});
 
-describe('describeThrown', () => {
-  it('writes the causes below the error', () => {
+  it('is described with the causes below the error', () => {
     const cause = new AggregateError([new Error('first')], 'tries');
     const text = describeThrown(readThrown(new Error('outer', { cause })));
     expect(text).to.match(/^Error: outer\n.*caused by AggregateError: tries\n.*caused by Error: first\n/s);

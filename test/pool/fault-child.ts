@@ -1,5 +1,5 @@
 /**
- * Run by fault-guard.test.ts in a process of its own, because the test runner takes uncaught faults for its own: lets the
+ * Run by plugin.test.ts in a process of its own, because the test runner takes uncaught faults for its own: lets the
  * fault named by the first argument escape from guarded work, before its end or after it, and prints what became of it.
  */
 import { EventEmitter } from 'node:events';
@@ -50,5 +50,5 @@ async function outcomeOf(name: string, letGo: () => unknown): Promise<string> {
     return 'ended';
   }).catch(() => 'failed');
   while (when === 'late' && late.length === 0) await sleep(5);
-  return late.length > 0 ? `${outcome}, told` : outcome;
+  return late.length > 0 ? `${outcome}, reported` : outcome;
 }

@@ -23,10 +23,6 @@ export class PlainFairQueue<T> {
     this.#size += 1;
   }
 
-  waits(tenant: string): boolean {
-    return (this.#lanes.get(tenant)?.waiting.length ?? 0) > 0;
-  }
-
   shift(
     estimate: number,
     mayStart: (tenant: string) => boolean,

@@ -1,27 +1,24 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Admission, type Release } from '../../pool/admission.js';
-import { FairQueue } from '../../pool/fair-queue.js';
-import { createPool } from '../../pool/pool.js';
-import { Costs, type Job, Scheduler, type SchedulerOptions } from '../../pool/scheduler.js';
-import type { CallTask } from '../../pool/task.js';
+import {
+  Costs,
+  type Job,
+  type ScheduledTask,
+  Scheduler,
+  type SchedulerOptions,
+} from '../../pool/scheduler.js';
+import type { CallTask, Task } from '../../pool/task.js';
 import { until } from '../needs.js';
 import { PlainFairQueue } from './plain-fair-queue.js';
-import { callTask, workerSettings } from './worker-settings.js';
+import { callTask, of, poolOf, run } from './worker-settings.js';
 
 const tenant = fc.constantFrom('a', 'b', 'c', 'd');
-const milliseconds = fc.integer({ min: 0, max: 100 });
+const push = fc.record({ push: tenant, weight: fc.integer({ min: 1, max: 5 }), background: fc.boolean() });
 const step = fc.oneof(
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      push: tenant,
-      weight: fc.integer({ min: 1, max: 5 }),
-      background: fc.boolean(),
-    }),
-  },
+  { weight: 4, arbitrary: push },
   { weight: 4, arbitrary: fc.record({ take: fc.constant(true) }) },
-  { weight: 2, arbitrary: fc.record({ settle: fc.nat(), spent: milliseconds }) },
+  { weight: 2, arbitrary: fc.record({ settle: fc.nat(), spent: fc.integer({ min: 0, max: 100 }) }) },
   fc.record({ remove: fc.nat() }),
   fc.record({ stop: tenant }),
   fc.record({ go: tenant }),
@@ -29,14 +26,8 @@ const step = fc.oneof(
 
 const estimate = 10;
 
-interface Pushed {
-  tenant: string;
-  background: boolean;
-  job: Job;
-}
-
 const jobOf = (tenant: string, background: boolean, weight = 1) =>
-  ({ requester: { tenant, weight, most: null, background }, task: {} }) as unknown as Job;
+  ({ requester: of(tenant, { weight, background }), task: {} }) as unknown as Job;
 
 /** Of tasks that may start whenever a thread is free. */
 const schedulerOf = (ms: number, stopOf?: SchedulerOptions['stopOf']) =>
@@ -47,55 +38,52 @@ describe('tasks in two classes', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200, size: 'max' }), (steps) => {
         const stopped = new Set<string>();
-        const pushed: Pushed[] = [];
-        const ofJob = new Map<Job, Pushed>();
-        const classes = schedulerOf(estimate, (name) => (stopped.has(name) ? 'own' : undefined));
+        const mayCall = (name: string) => !stopped.has(name);
+        const pushed: Job[] = [];
+        const scheduler = schedulerOf(estimate, (name) => (stopped.has(name) ? 'own' : undefined));
         const calls = new PlainFairQueue<Job>();
         const background = new PlainFairQueue<Job>();
-        const running: { settle: (spent: number) => void; one: Pushed }[] = [];
+        const classOf = ({ requester }: Job) => (requester.background ? background : calls);
+        const running: ScheduledTask[] = [];
         for (const one of steps) {
           if ('push' in one) {
-            const each = {
-              tenant: one.push,
-              background: one.background,
-              job: jobOf(one.push, one.background, one.weight),
-            };
-            pushed.push(each);
-            ofJob.set(each.job, each);
-            classes.push(each.job);
-            (one.background ? background : calls).push(one.push, each.job, one.weight);
+            const job = jobOf(one.push, one.background, one.weight);
+            pushed.push(job);
+            scheduler.push(job);
+            classOf(job).push(one.push, job, one.weight);
           } else if ('take' in one) {
             const callsWait = calls.size > 0;
-            const next = classes.take();
-            const taken = next && ofJob.get(next.job);
-            const mayCall = (name: string) => !stopped.has(name);
-            if (!taken) {
+            const next = scheduler.take();
+            if (!next) {
               expect(calls.shift(estimate, mayCall)).to.equal(undefined);
               expect(background.size).to.equal(0);
-            } else if (!taken.background) expect(calls.shift(estimate, mayCall)?.item).to.equal(next.job);
-            else {
-              // Beside calls it may come before other tenants' tasks, but not before an older one of its own.
-              const inOrder = callsWait ? undefined : background.shift(estimate, () => true);
-              const its = inOrder ?? background.shift(estimate, () => true, taken.tenant);
-              expect(its?.tenant).to.equal(taken.tenant);
-              expect(its?.item).to.equal(next.job);
+              continue;
             }
-            if (next && taken) running.push({ settle: next.settle, one: taken });
+            running.push(next);
+            const { job } = next;
+            if (!job.requester.background) {
+              expect(calls.shift(estimate, mayCall)?.item).to.equal(job);
+              continue;
+            }
+            // Beside calls it may come before other tenants' tasks, but not before an older one of its own.
+            const inOrder = callsWait ? undefined : background.shift(estimate, () => true);
+            const its = inOrder ?? background.shift(estimate, () => true, job.requester.tenant);
+            expect(its?.item).to.equal(job);
           } else if ('settle' in one) {
             const [ended] = running.splice(one.settle % (running.length || 1), 1);
             if (!ended) continue;
             ended.settle(one.spent);
-            (ended.one.background ? background : calls).settle(ended.one.tenant, estimate, one.spent);
+            classOf(ended.job).settle(ended.job.requester.tenant, estimate, one.spent);
           } else if ('remove' in one && pushed.length > 0) {
-            const each = pushed[one.remove % pushed.length] as Pushed;
-            const removed = (each.background ? background : calls).remove(each.tenant, each.job);
-            expect(classes.remove(each.job)).to.equal(removed);
+            const job = pushed[one.remove % pushed.length] as Job;
+            const removed = classOf(job).remove(job.requester.tenant, job);
+            expect(scheduler.remove(job)).to.equal(removed);
           } else if ('stop' in one) stopped.add(one.stop);
           else if ('go' in one) {
             stopped.delete(one.go);
-            classes.calls.look(one.go);
+            scheduler.calls.look(one.go);
           }
-          expect(classes.size).to.equal(calls.size + background.size);
+          expect(scheduler.size).to.equal(calls.size + background.size);
         }
       }),
       { numRuns: 200 },
@@ -105,20 +93,11 @@ describe('tasks in two classes', () => {
   /** What each had of the time of one thread for which calls of `client` wait all the time, and of those background `items` each. */
   function serve(
     items: Record<string, number>,
-    {
-      ms,
-      until = 100_000,
-      weights = {},
-      calls = true,
-    }: {
-      ms: (name: string) => number;
-      until?: number;
-      weights?: Record<string, number>;
-      calls?: boolean;
-    },
+    ms: (name: string) => number,
+    { until = 100_000, weights = {} as Record<string, number> } = {},
   ) {
     // The estimate is wrong for all of them at first, as it is for new tasks.
-    const classes = schedulerOf(50);
+    const scheduler = schedulerOf(50);
     const had: Record<string, number> = {};
     /** When background tasks began. */
     const began: { name: string; at: number }[] = [];
@@ -126,14 +105,13 @@ describe('tasks in two classes', () => {
     const push = (name: string) => {
       if (!left[name]) return;
       left[name] -= 1;
-      classes.push(jobOf(name, true, weights[name]));
+      scheduler.push(jobOf(name, true, weights[name]));
     };
     for (const name of Object.keys(items)) push(name);
     let now = 0;
     while (now < until) {
-      if (calls) while (classes.calls.size < 8) classes.push(jobOf('client', false));
-      const next = classes.take();
-      if (!next) break;
+      while (scheduler.calls.size < 8) scheduler.push(jobOf('client', false));
+      const next = scheduler.take() as ScheduledTask;
       const { tenant: name } = next.job.requester;
       if (name !== 'client') began.push({ name, at: now });
       const spent = ms(name);
@@ -153,13 +131,13 @@ describe('tasks in two classes', () => {
       [100, 5],
       [5, 100],
     ]) {
-      const { had, now } = serve({ a: many }, { ms: (name) => (name === 'client' ? call : item) as number });
+      const { had, now } = serve({ a: many }, (name) => (name === 'client' ? call : item) as number);
       expect((had.a ?? 0) / now, `${call} ${item}`).to.be.within(0.049, 0.052);
     }
   });
 
   it('start the first background task after one call, and the next ones evenly', () => {
-    const { began } = serve({ a: 20 }, { ms: () => 20 });
+    const { began } = serve({ a: 20 }, () => 20);
     expect(began).to.have.length(20);
     expect(began[0]?.at).to.be.at.most(20);
     // 20 ms of 400: the pauses are as long as that, once their length is known.
@@ -168,11 +146,9 @@ describe('tasks in two classes', () => {
   });
 
   it('give each of several tenants its share, however long the others’ tasks take and whatever its weight', () => {
-    const weights = { a: 1, b: 100, c: 1 };
-    const { had, now, began } = serve(
-      { a: many, b: many, c: many },
-      { ms: (name) => (name === 'b' ? 5_000 : 20), weights, until: 400_000 },
-    );
+    const items = { a: many, b: many, c: many };
+    const options = { weights: { a: 1, b: 100, c: 1 }, until: 400_000 };
+    const { had, now, began } = serve(items, (name) => (name === 'b' ? 5_000 : 20), options);
     for (const name of ['a', 'c']) expect((had[name] ?? 0) / now, name).to.be.within(0.045, 0.06);
     expect((had.b ?? 0) / now).to.be.within(0.03, 0.07);
     // While one of those long ones is paid for, the others' short ones go on.
@@ -183,178 +159,197 @@ describe('tasks in two classes', () => {
 
   it('leave calls half of the time, however many tenants have background tasks', () => {
     const tenants = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`t${at}`, many]));
-    const { had, now } = serve(tenants, { ms: () => 10 });
+    const { had, now } = serve(tenants, () => 10);
     expect((had.client ?? 0) / now).to.be.within(0.49, 0.52);
   });
 
   it('save up next to nothing: neither time in which nothing waited, nor time in which no call did', () => {
-    const classes = schedulerOf(10);
+    const scheduler = schedulerOf(10);
     const run = () => {
-      const next = classes.take();
+      const next = scheduler.take();
       next?.settle(10);
       return next?.job.requester.tenant;
     };
     for (const name of ['client', 'a']) {
       for (let at = 0; at < 1_000; at += 1) {
-        classes.push(jobOf(name, name === 'a'));
+        scheduler.push(jobOf(name, name === 'a'));
         run();
       }
     }
-    for (let at = 0; at < 10; at += 1) classes.push(jobOf('a', true));
-    for (let at = 0; at < 30; at += 1) classes.push(jobOf('client', false));
+    for (let at = 0; at < 10; at += 1) scheduler.push(jobOf('a', true));
+    for (let at = 0; at < 30; at += 1) scheduler.push(jobOf('client', false));
     const order = Array.from({ length: 30 }, run);
     expect(order.filter((name) => name === 'a').length).to.be.within(1, 7);
   });
 });
 
-const msOf = { png: 60, avif: 720 };
+const png: CallTask = { ...callTask('border'), variant: 'png' };
+const avif: CallTask = { ...png, variant: 'avif' };
+const msOf = (task: Task) => (task === avif ? 720 : 60);
 
-interface Item {
-  task: CallTask;
-  asked: number;
-  release: Release;
-}
-
-interface Running extends Item {
-  tenant: string;
-  estimate: number;
-  ends: number;
-}
-
-/** The pool's queue, places and costs over threads whose time is only counted. */
-function world({ threads, queue: places }: { threads: number; queue: number }) {
-  const admission = new Admission(threads + places);
-  const queue = new FairQueue<Item>();
+/** The pool's queue, slots and costs over threads whose time is only counted. */
+function createWorld(threads: number, queue = 64) {
+  const admission = new Admission(threads + queue);
   const costs = new Costs();
-  const running = new Set<Running>();
-  const spent = new Map<string, number>();
-  const waits: { tenant: string; ms: number }[] = [];
+  const canStart = () => true;
+  const scheduler = new Scheduler({
+    estimate: ({ task }) => costs.estimate(task),
+    canStart,
+    refusal: () => undefined,
+  });
+  const releases = new Map<Job, Release>();
   let now = 0;
-
-  function start(): void {
-    while (running.size < threads) {
-      const next = queue.shift(({ task }) => costs.estimate(task));
-      if (!next) return;
-      const ms = msOf[next.item.task.variant as keyof typeof msOf];
-      waits.push({ tenant: next.tenant, ms: now - next.item.asked });
-      const { tenant, item } = next;
-      running.add({ ...item, tenant, estimate: costs.estimate(item.task), ends: now + ms });
-    }
-  }
-
-  return {
-    admission,
-    spent,
-    waits,
-    running,
-    get now() {
-      return now;
-    },
-    ask(tenant: string, variant: keyof typeof msOf): boolean {
-      const task = { ...callTask('border'), variant };
-      const release = admission.acquire({ tenant, weight: 1, most: null }, costs.slots(task));
+  const world = {
+    running: [] as { next: ScheduledTask; release: Release; ends: number }[],
+    spent: { heavy: 0, light: 0 } as Record<string, number>,
+    waits: [] as number[],
+    ask(tenant: string, task: Task): boolean {
+      const release = admission.acquire(of(tenant), costs.slots(task));
       if (typeof release === 'string') return false;
-      queue.push(tenant, { task, asked: now, release });
+      const job = { ...jobOf(tenant, false), task, since: now };
+      releases.set(job, release);
+      scheduler.push(job);
       start();
       return true;
     },
     /** Goes on to when the next task ends. */
     step(): void {
-      const [first] = [...running].sort((a, b) => a.ends - b.ends);
+      const [first, ...others] = world.running.sort((a, b) => a.ends - b.ends);
       if (!first) return;
-      running.delete(first);
+      const { job, settle } = first.next;
+      world.running = others;
       now = first.ends;
-      const ms = msOf[first.task.variant as keyof typeof msOf];
-      spent.set(first.tenant, (spent.get(first.tenant) ?? 0) + ms);
-      costs.learn(first.task, ms, true);
-      queue.settle(first.tenant, first.estimate, ms);
+      const { tenant } = job.requester;
+      world.spent[tenant] = (world.spent[tenant] ?? 0) + msOf(job.task);
+      costs.learn(job.task, msOf(job.task), true);
+      settle(msOf(job.task));
       first.release();
       start();
     },
+    /** Has both kinds of calls run once. */
+    learn(): void {
+      for (const task of [png, avif]) {
+        world.ask('first', task);
+        world.step();
+      }
+    },
   };
+  function start(): void {
+    while (world.running.length < threads) {
+      const next = scheduler.take();
+      if (!next) return;
+      const { job } = next;
+      if (job.requester.tenant === 'quiet') world.waits.push(now - job.since);
+      world.running.push({ next, release: releases.get(job) as Release, ends: now + msOf(job.task) });
+    }
+  }
+  return world;
 }
 
 describe('a tenant that floods the pool with heavy calls', () => {
   it('gets no more than its share of the time beside one that asks for light ones', () => {
-    const pool = world({ threads: 2, queue: 64 });
+    const world = createWorld(2);
     for (let steps = 0; steps < 1500; steps += 1) {
-      while (pool.ask('heavy', 'avif'));
-      while (pool.ask('light', 'png'));
-      pool.step();
+      while (world.ask('heavy', avif));
+      while (world.ask('light', png));
+      world.step();
     }
-    const [heavy = 0, light = 0] = ['heavy', 'light'].map((tenant) => pool.spent.get(tenant));
+    const { heavy = 0, light = 0 } = world.spent;
     expect(heavy / light).to.be.closeTo(1, 0.1);
   });
 
   it('has one call started, and not one on every thread, while another tenant’s wait', () => {
-    const pool = world({ threads: 4, queue: 64 });
-    for (const variant of ['png', 'avif'] as const) {
-      pool.ask('first', variant);
-      pool.step();
-    }
-    for (let i = 0; i < 4; i += 1) pool.ask('first', 'png');
-    for (let i = 0; i < 4; i += 1) pool.ask('heavy', 'avif');
-    for (let i = 0; i < 30; i += 1) pool.ask('light', 'png');
-    for (let i = 0; i < 12; i += 1) pool.step();
-    expect([...pool.running].filter(({ tenant }) => tenant === 'heavy')).to.have.length(1);
+    const world = createWorld(4);
+    world.learn();
+    for (let at = 0; at < 4; at += 1) world.ask('first', png);
+    for (let at = 0; at < 4; at += 1) world.ask('heavy', avif);
+    for (let at = 0; at < 30; at += 1) world.ask('light', png);
+    for (let at = 0; at < 12; at += 1) world.step();
+    expect(world.running.filter(({ next }) => next.job.requester.tenant === 'heavy')).to.have.length(1);
   });
 
   it('keeps a quiet tenant’s light calls waiting for a running one to end, and no longer', () => {
-    const pool = world({ threads: 2, queue: 64 });
+    const world = createWorld(2);
     for (let steps = 0; steps < 600; steps += 1) {
-      while (pool.ask('heavy', 'avif'));
-      if (steps % 5 === 0) expect(pool.ask('quiet', 'png')).to.equal(true);
-      pool.step();
+      while (world.ask('heavy', avif));
+      if (steps % 5 === 0) expect(world.ask('quiet', png)).to.equal(true);
+      world.step();
     }
-    const quiet = pool.waits.filter(({ tenant }) => tenant === 'quiet').map(({ ms }) => ms);
-    expect(quiet).to.have.length.above(100);
-    expect(Math.max(...quiet)).to.be.at.most(msOf.avif);
+    expect(world.waits).to.have.length.above(100);
+    expect(Math.max(...world.waits)).to.be.at.most(msOf(avif));
   });
 
-  it('fills the places with few of them once it is known what they cost', () => {
-    const pool = world({ threads: 2, queue: 64 });
-    for (const variant of ['png', 'avif'] as const) {
-      pool.ask('heavy', variant);
-      pool.step();
-    }
-    let taken = 0;
-    while (pool.ask('heavy', 'avif')) taken += 1;
-    // 66 places, and seven for each: 720 ms beside 100.
-    expect(taken).to.equal(10);
-    let light = 0;
-    while (pool.ask('light', 'png')) light += 1;
-    expect(light).to.equal(33);
+  it('fills the slots with few of them once it is known what they cost', () => {
+    const world = createWorld(2);
+    world.learn();
+    const asked = (tenant: string, task: Task) => {
+      let accepted = 0;
+      while (world.ask(tenant, task)) accepted += 1;
+      return accepted;
+    };
+    // 66 slots, and seven for each: 720 ms beside 100.
+    expect([asked('heavy', avif), asked('light', png)]).to.deep.equal([10, 33]);
   });
 });
 
+describe('what tasks are likely to cost', () => {
+  const preview: Task = { kind: 'preview', bytes: new Uint8Array(1), maxBytes: 9 };
+  const tasks: Record<string, Task> = {
+    png,
+    avif,
+    webp: { ...png, variant: 'webp' },
+    dryrun: { ...png, does: 'dryrun' },
+    preview,
+  };
+
+  // Learned: the task, its milliseconds, how often, and whether it failed. Then a task's estimate and slots.
+  for (const [what, learned, task, estimate, slots] of [
+    ['as any, where none of the kind has ended', 'png 60 30', 'avif', 60, 1],
+    ['what one of the kind took', 'png 60 30, avif 900', 'avif', 900, 9],
+    ['what they take by now', 'avif 900, avif 300 30', 'avif', 300, 1],
+    ['no less for calls that fail early', 'avif 900, avif 1 30 failed', 'avif', 900, 1],
+    ['more for calls that fail late', 'avif 900, avif 10000 1 failed', 'avif', 2720, 1],
+    ['as often the lightest kind as goes into it', 'png 200 30, avif 1400 30', 'avif', 1400, 7],
+    ['one slot for the lightest kind', 'png 200 30, avif 1400 30', 'png', 200, 1],
+    ['one slot for all that is short', 'png 2, webp 90', 'webp', 90, 1],
+    ['sixteen slots at most', 'png 2, avif 1000000', 'avif', 1e6, 16],
+    ['another for dry runs', 'png 1000 30, preview 10 60', 'dryrun', 10, 1],
+    ['another for what is no call', 'png 1000 30, preview 10 60', 'preview', 10, 1],
+  ] as const) {
+    it(`is ${what}`, () => {
+      const costs = new Costs();
+      for (const each of learned.split(', ')) {
+        const [name = '', ms, times = 1, failed] = each.split(' ');
+        for (let at = 0; at < Number(times); at += 1) costs.learn(tasks[name] as Task, Number(ms), !failed);
+      }
+      expect(costs.estimate(tasks[task] as Task) / estimate).to.be.within(0.9, 1.3);
+      expect(costs.slots(tasks[task] as Task)).to.equal(slots);
+    });
+  }
+});
+
 describe('the pool', () => {
-  it('counts a call that is known to be heavy for several places', async () => {
+  it('counts a call that is known to be heavy for several slots', async () => {
     // A machine that stalls may take as long for what is light: then nothing is known to be heavy.
-    const { pool, run, each } = await until(async () => {
-      const pool = createPool({ threads: 1, queue: 9, worker: workerSettings });
+    const { pool, asked, each } = await until(async () => {
+      const pool = poolOf();
       await pool.start();
-      const run = (variant: string, ms: number) =>
-        pool.ticket({ tenant: 'a', weight: 1, most: null }).run({ ...callTask('sleep', { ms }), variant });
-      const light = await run('light', 1);
-      const heavy = await run('heavy', 1000);
+      const asked = (variant: string, ms: number) => run(pool, { ...callTask('sleep', { ms }), variant });
+      const light = await asked('light', 1);
+      const heavy = await asked('heavy', 1000);
       // By what they took, which is more on a busy machine.
       const each = Math.min(16, Math.round(heavy.ms / Math.max(100, light.ms)));
-      if (each > 1) return { pool, run, each };
+      if (each > 1) return { pool, asked, each };
       await pool.close();
       return undefined;
     });
-    const all = Array.from({ length: 10 }, () =>
-      run('heavy', 0).then(
-        () => 'done',
-        ({ code }) => code,
-      ),
-    );
+    const all = Array.from({ length: 10 }, () => asked('heavy', 0).catch(({ code }) => code));
     expect(pool.stats().places).to.be.greaterThan(9);
-    const ends = await Promise.all(all);
-    const taken = ends.filter((end) => end === 'done').length;
-    expect(ends.filter((end) => end === 'busy')).to.have.length(10 - taken);
+    const refused = (await Promise.all(all)).filter((end) => typeof end === 'string');
+    expect(new Set(refused)).to.deep.equal(new Set(['busy']));
     // What the pool measured may round to one more or less than what the outcomes say.
-    expect(taken).to.be.within(Math.ceil(10 / (each + 1)), Math.ceil(10 / (each - 1)));
+    const accepted = 10 - refused.length;
+    expect(accepted).to.be.within(Math.ceil(10 / (each + 1)), Math.ceil(10 / (each - 1)));
     expect(pool.stats().places).to.equal(0);
     await pool.close();
   });

@@ -1,65 +1,42 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import inspector from 'node:inspector';
+import { mock } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { createPool, type Pool } from '../../pool/pool.js';
+import type { Pool } from '../../pool/pool.js';
 import { createTaskDeadline } from '../../pool/task-limits.js';
 import { lowerPriority } from '../../pool/thread-settings.js';
+import { rejection } from '../gateway/download/raw-server.js';
 import { skipWithout } from '../needs.js';
-import { callTask, workerSettings } from './worker-settings.js';
+import { callTask, poolOf, run, workerSettings } from './worker-settings.js';
 
 describe('the deadline of a thread’s tasks', () => {
-  /** What is told of a task of a millisecond, until `last` has been, or where there is `none` for some time. */
-  function told(
-    last: 'time' | 'over',
-    { none = false, runs = true, isDebugged = (): boolean => false } = {},
-  ): Promise<string[]> {
-    const events: string[] = [];
-    return new Promise((resolve) => {
-      const tell = (event: string) => {
-        events.push(event);
-        if (event !== last) return;
-        deadline.close();
-        resolve(events);
-      };
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+  afterEach(() => mock.timers.reset());
+
+  for (const [what, { runs = true, isDebugged = false, tasks = [10] }, expected] of [
+    ['gives a task that was notified a grace', {}, ['time', 'over']],
+    ['ends nothing where none runs any more', { runs: false }, ['time']],
+    ['is none while a debugger is attached', { isDebugged: true }, []],
+    ['is the last task’s alone, whatever the one before had', { tasks: [10, 10_000] }, []],
+  ] as [string, { runs?: boolean; isDebugged?: boolean; tasks?: number[] }, string[]][]) {
+    it(what, () => {
+      if (isDebugged) inspector.open(0);
+      const events: string[] = [];
       const deadline = createTaskDeadline({
         onTime: () => {
-          tell('time');
+          events.push('time');
           return runs;
         },
-        onOver: () => tell('over'),
-        isDebugged,
+        onOver: () => events.push('over'),
       });
-      deadline.begin(1);
-      // Where nothing is to be told; the deadline keeps no process alive.
-      if (none) setTimeout(() => resolve(events), 600);
+      for (const ms of tasks) deadline.begin(ms);
+      for (let at = 0; at < 60; at += 1) mock.timers.tick(10);
+      deadline.close();
+      if (isDebugged) inspector.close();
+      expect(events).to.deep.equal(expected);
     });
   }
-
-  it('gives a task that was told a grace', async () => {
-    expect(await told('over')).to.deep.equal(['time', 'over']);
-  });
-
-  it('ends nothing where none runs any more', async () => {
-    expect(await told('over', { none: true, runs: false })).to.deep.equal(['time']);
-  });
-
-  it('is none while somebody steps through the code', async () => {
-    expect(await told('over', { none: true, isDebugged: () => true })).to.deep.equal([]);
-  });
-
-  it('is the last task’s alone, whatever the one before had', async () => {
-    const events: string[] = [];
-    const deadline = createTaskDeadline({
-      onTime: () => events.push('time') > 0,
-      onOver: () => events.push('over'),
-      isDebugged: () => false,
-    });
-    deadline.begin(20);
-    deadline.begin(10_000);
-    await new Promise((resolve) => setTimeout(resolve, 60));
-    deadline.close();
-    expect(events).to.deep.equal([]);
-  });
 });
 
 describe('memory outside the heap', function () {
@@ -68,70 +45,55 @@ describe('memory outside the heap', function () {
   const faults: string[] = [];
 
   before(async () => {
-    pool = createPool({
-      threads: 1,
-      queue: 9,
+    pool = poolOf({
       worker: { ...workerSettings, taskTimeoutMs: 600_000 },
       onFault: ({ message }) => faults.push(message),
     });
     await pool.start();
   });
-
   after(() => pool.close());
 
-  const run = (plugin: string, input: Record<string, unknown> = {}) => {
-    const turn = pool.ticket({ tenant: 'a', weight: 1, most: null });
-    return turn.run(callTask(plugin, input)).finally(turn.release);
-  };
+  const fill = (how: string) => run(pool, callTask('buffers', { how }));
+  const echoes = async () => expect((await run(pool, callTask('echo'))).ok).to.equal(true);
 
   for (const how of ['sync', 'async', 'shared']) {
     it(`ends the thread that fills it, and its call alone: ${how}`, async () => {
-      const error = await run('buffers', { how }).catch((thrown) => thrown);
+      const error = await rejection(fill(how));
       expect(error).to.include({ code: 'internal' });
       expect(error.message).to.match(/ran past its memory/);
-      expect((await run('echo', { value: 'x' })).ok).to.equal(true);
+      await echoes();
     });
   }
 
   it('is watched over many short tasks, too', async () => {
-    const outcomes = new Set<string>();
+    let isEnded = false;
     faults.length = 0;
-    for (let count = 0; count < 120 && outcomes.size < 2; count += 1) {
-      outcomes.add(
-        await run('buffers', { how: 'leak' }).then(
-          () => 'fine',
-          () => 'ended',
-        ),
+    for (let count = 0; count < 120 && !isEnded; count += 1) {
+      isEnded = await fill('leak').then(
+        () => faults.some((fault) => /left behind/.test(fault)),
+        () => true,
       );
-      if (faults.length > 0) break;
       // Past the bound, what looks every 50 ms may come late on a busy machine.
       if (count > 12) await sleep(50);
     }
-    const isEnded = outcomes.has('ended') || faults.some((fault) => /left behind/.test(fault));
-    expect(isEnded, `${[...outcomes]}; ${faults}`).to.equal(true);
-    expect((await run('echo', { value: 'x' })).ok).to.equal(true);
+    expect(isEnded, String(faults)).to.equal(true);
+    await echoes();
   });
 });
 
-/** Undefined where the thread has ended. */
-function niceOf(thread: string): number | undefined {
-  try {
-    const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8');
-    // proc_pid_stat(5): the 19th field; the second is a name in brackets, which may hold spaces.
-    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
-  } catch {
-    return undefined;
-  }
-}
-
 /** The nice value of each of this process's threads, by thread; others than ours end when they like. */
 function niceValues(): Map<number, number> {
-  return new Map(
-    readdirSync('/proc/self/task').flatMap((thread) => {
-      const nice = niceOf(thread);
-      return nice === undefined ? [] : [[Number(thread), nice] as const];
-    }),
-  );
+  const values = new Map<number, number>();
+  for (const thread of readdirSync('/proc/self/task')) {
+    try {
+      const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8');
+      // proc_pid_stat(5): the 19th field; the second is a name in brackets, which may hold spaces.
+      values.set(Number(thread), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]));
+    } catch {
+      // The thread has ended.
+    }
+  }
+  return values;
 }
 
 describe('worker threads', () => {
@@ -139,11 +101,7 @@ describe('worker threads', () => {
     if (process.platform !== 'linux') skipWithout(this, 'Linux');
     const before = niceValues();
     const main = before.get(process.pid) as number;
-    const pool = createPool({
-      threads: 2,
-      queue: 9,
-      worker: { ...workerSettings, engine: 'auto', lean: false },
-    });
+    const pool = poolOf({ threads: 2, worker: { ...workerSettings, engine: 'auto', lean: false } });
     await pool.start();
     const after = niceValues();
     await pool.close();
@@ -153,15 +111,13 @@ describe('worker threads', () => {
     for (const [thread, nice] of before) expect(after.get(thread) ?? nice).to.equal(nice);
   });
 
-  it('leave their priority alone elsewhere, where it is the whole process’s', () => {
-    const set = () => expect.fail('the priority was set');
-    for (const platform of ['darwin', 'win32', 'freebsd'] as const) lowerPriority({ platform, set });
-  });
-
-  it('do their work where a sandbox forbids it', () => {
+  it('leave their priority alone elsewhere, where it is the whole process’s, and work where a sandbox forbids it', () => {
     const set = () => {
       throw Object.assign(new Error('not permitted'), { code: 'EPERM' });
     };
     lowerPriority({ platform: 'linux', set });
+    for (const platform of ['darwin', 'win32', 'freebsd'] as const) {
+      lowerPriority({ platform, set: () => expect.fail('the priority was set') });
+    }
   });
 });

@@ -1,8 +1,8 @@
 /** Prints what many gateways need of what they stand on: `npm run simulate`; `-- --measure` measures the services here first. */
 import { printTable } from '../bench/measure.js';
-import { demandOf, kinds, peakCalls, wallsOf } from './demand.js';
+import { demandOf, kinds, limitsOf, peakCalls } from './demand.js';
+import type { Tally } from './fleet.js';
 import { type Input, type Measured, meanMs, measured, product, world } from './measure.js';
-import type { Tally } from './tally.js';
 import { simulateDay, simulateHotTenant, simulateLostZone } from './worlds.js';
 
 const sizes = [1, 3, 10, 30, 100, 300, 1000];
@@ -41,37 +41,19 @@ printTable(
   sizes.map((gateways) => {
     const { night, peak } = simulateDay({ gateways, from });
     const waits = [ms(night, 0.95), ms(peak, 0.5), ms(peak, 0.95), ms(peak, 0.99)];
-    return [
-      number(gateways),
-      number(gateways * peakCalls(from)),
-      ...waits,
-      percent(peak.refused, peak.arrived),
-    ];
+    const calls = number(gateways * peakCalls(from));
+    return [number(gateways), calls, ...waits, percent(peak.refused, peak.arrived)];
   }),
 );
 
 heading('A hot tenant asks for all cores, where half were busy');
 printTable(
-  [
-    'gateways',
-    'others p95 before',
-    'others p95 beside it',
-    'others refused',
-    'hot served',
-    'hot p95',
-    'hot refused',
-  ],
+  'gateways,others p95 before,others p95 beside it,others refused,hot served,hot p95,hot refused'.split(','),
   sizes.map((gateways) => {
     const { before, others, hot } = simulateHotTenant({ gateways, from });
-    return [
-      number(gateways),
-      ms(before, 0.95),
-      ms(others, 0.95),
-      percent(others.refused, others.arrived),
-      percent(hot.served, hot.arrived),
-      ms(hot, 0.95),
-      percent(hot.refused, hot.arrived),
-    ];
+    const left = [ms(before, 0.95), ms(others, 0.95), percent(others.refused, others.arrived)];
+    const own = [percent(hot.served, hot.arrived), ms(hot, 0.95), percent(hot.refused, hot.arrived)];
+    return [number(gateways), ...left, ...own];
   }),
 );
 
@@ -82,41 +64,34 @@ printTable(
     .filter((gateways) => gateways >= 3)
     .map((gateways) => {
       const { before, during, after } = simulateLostZone({ gateways, from });
-      return [
-        number(gateways),
-        ms(before, 0.95),
-        ms(during, 0.95),
-        percent(during.refused, during.arrived),
-        percent(before.lost, before.arrived),
-        ms(after, 0.95),
-      ];
+      const shares = [percent(during.refused, during.arrived), percent(before.lost, before.arrived)];
+      return [number(gateways), ms(before, 0.95), ms(during, 0.95), ...shares, ms(after, 0.95)];
     }),
 );
 
 heading('What stands behind them, a second at peak');
 const demands = sizes.map((gateways) => demandOf(gateways, from));
+const rows: [string, (demand: (typeof demands)[0]) => number][] = [
+  ['calls', ({ calls }) => calls],
+  ['PostgreSQL: connections', ({ connections }) => connections],
+  ['PostgreSQL: batches of usage', ({ batches }) => batches],
+  ['PostgreSQL: rows in a batch', ({ rowsABatch }) => rowsABatch],
+  ['PostgreSQL: rows written', ({ batches, rowsABatch }) => batches * rowsABatch],
+  ['PostgreSQL: batches on one row', ({ sameRow }) => sameRow],
+  ['PostgreSQL: when keys were used', ({ lastUsed }) => lastUsed],
+  ['PostgreSQL: reads of the feed', ({ polls }) => polls],
+  ['Redis: counts', ({ redisCounts }) => redisCounts],
+  ['jobs: items', ({ items }) => items],
+  ['jobs: PostgreSQL transactions', ({ itemTransactions }) => itemTransactions],
+  ['jobs: Redis commands', ({ itemCommands }) => itemCommands],
+];
 printTable(
   ['gateways', ...sizes.map((gateways) => number(gateways))],
-  (
-    [
-      ['calls', ({ calls }) => calls],
-      ['PostgreSQL: connections', ({ connections }) => connections],
-      ['PostgreSQL: batches of usage', ({ batches }) => batches],
-      ['PostgreSQL: rows in a batch', ({ rowsABatch }) => rowsABatch],
-      ['PostgreSQL: rows written', ({ batches, rowsABatch }) => batches * rowsABatch],
-      ['PostgreSQL: batches on one row', ({ sameRow }) => sameRow],
-      ['PostgreSQL: when keys were used', ({ lastUsed }) => lastUsed],
-      ['PostgreSQL: looks at the feed', ({ polls }) => polls],
-      ['Redis: counts', ({ redisCounts }) => redisCounts],
-      ['jobs: items', ({ items }) => items],
-      ['jobs: PostgreSQL transactions', ({ itemTransactions }) => itemTransactions],
-      ['jobs: Redis commands', ({ itemCommands }) => itemCommands],
-    ] as [string, (demand: (typeof demands)[0]) => number][]
-  ).map(([name, of]) => [name, ...demands.map((demand) => number(of(demand), of(demand) < 10 ? 1 : 0))]),
+  rows.map(([name, of]) => [name, ...demands.map((demand) => number(of(demand), of(demand) < 10 ? 1 : 0))]),
 );
 
-heading('Where the walls stand, the first first');
+heading('Which limit is reached first');
 printTable(
-  ['what is used up', 'there is', 'at gateways', 'what moves it'],
-  wallsOf(from).map(({ what, has, at, moves }) => [what, number(has), number(at), moves]),
+  ['what is used up', 'there is', 'at gateways', 'what raises it'],
+  limitsOf(from).map(({ what, has, at, raise }) => [what, number(has), number(at), raise]),
 );

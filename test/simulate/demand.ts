@@ -1,16 +1,5 @@
 import { type Measured, meanMs, mix, product, world } from './measure.js';
 
-/** Numbers from 0 to 1, the same ones for the same seed (mulberry32, public domain). */
-export function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** A time until something that comes at random, by its mean. */
 export function exponential(random: () => number, mean: number): number {
   return -Math.log(1 - random()) * mean;
@@ -39,42 +28,28 @@ export function chooser(shares: readonly number[]): (random: () => number) => nu
   };
 }
 
-/** What a fleet asks of what it stands on, in its hour with the most calls; a second, where nothing else is said. */
-interface Demand {
-  gateways: number;
-  calls: number;
-  connections: number;
-  batches: number;
-  rowsABatch: number;
-  /** Batches that hold the row of the tenant that calls most: they wait for each other. */
-  sameRow: number;
-  lastUsed: number;
-  polls: number;
-  redisCounts: number;
-  items: number;
-  itemTransactions: number;
-  itemCommands: number;
-}
-
 /** Calls a second of one gateway at peak. */
 export function peakCalls(from: Measured): number {
   return (world.peakLoad.value * world.cores.value * 1000) / meanMs(from);
 }
 
-export function demandOf(gateways: number, from: Measured): Demand {
+type Demand = ReturnType<typeof demandOf>;
+
+/** What a fleet asks of what it stands on, in its hour with the most calls; a second, where nothing else is said. */
+export function demandOf(gateways: number, from: Measured) {
   const each = peakCalls(from);
   const calls = gateways * each;
   const shares = zipf(world.tenantsPerGateway.value * gateways);
   const inABatch = each * product.batchSeconds.value;
   /** How likely a batch holds a row to which this part of the calls adds. */
   const held = (part: number) => 1 - Math.exp(-inABatch * part);
-  // Three helpers have a row each: kept results are those of the two kinds of borders.
+  // Three helpers have a row each: cached results are those of the two kinds of borders.
   const helpers = [0.6, 0.25, 0.15];
-  const usageRows = shares.reduce(
-    (sum, share) => sum + helpers.reduce((rows, part) => rows + held(share * part), 0),
-    0,
-  );
-  const quotaRows = shares.reduce((sum, share) => sum + world.quotaShare.value * held(share), 0);
+  let rowsABatch = 0;
+  for (const share of shares) {
+    for (const part of helpers) rowsABatch += held(share * part);
+    rowsABatch += world.quotaShare.value * held(share);
+  }
   const batches = gateways / product.batchSeconds.value;
   const items = calls * world.itemShare.value;
   return {
@@ -82,7 +57,8 @@ export function demandOf(gateways: number, from: Measured): Demand {
     calls,
     connections: gateways * product.connections.value,
     batches,
-    rowsABatch: usageRows + quotaRows,
+    rowsABatch,
+    /** Batches that hold the row of the tenant that calls most: they wait for each other. */
     sameRow: batches * held((shares[0] ?? 0) * (helpers[0] ?? 0)),
     lastUsed: gateways / product.lastUsedSeconds.value,
     polls: gateways / product.pollSeconds.value,
@@ -93,18 +69,10 @@ export function demandOf(gateways: number, from: Measured): Demand {
   };
 }
 
-/** Where something is used up, by the number of gateways. */
-interface Wall {
-  what: string;
-  has: number;
-  at: number;
-  moves: string;
-}
-
-/** All walls, the first first. */
-export function wallsOf(from: Measured): Wall[] {
-  const used = (what: string, has: number, of: (demand: Demand) => number, moves: string): Wall => {
-    return { what, has, at: mostWithin(has, (gateways) => of(demandOf(gateways, from))), moves };
+/** All limits, the first first: where something is used up, by the number of gateways. */
+export function limitsOf(from: Measured) {
+  const used = (what: string, has: number, of: (demand: Demand) => number, raise: string) => {
+    return { what, has, at: mostWithin(has, (gateways) => of(demandOf(gateways, from))), raise };
   };
   return [
     used(
@@ -133,10 +101,10 @@ export function wallsOf(from: Measured): Wall[] {
       'several items to a transaction; a database for jobs; cells',
     ),
     used(
-      'looks at the change feed',
+      'reads of the change feed',
       from.pollsPerSecond.value,
       ({ polls }) => polls,
-      'read replicas (a revocation is as late as they are); LISTEN in place of looks',
+      'read replicas (a revocation is as late as they are); LISTEN in place of polling',
     ),
     used(
       'counts of one Redis',
@@ -159,5 +127,4 @@ function mostWithin(has: number, of: (gateways: number) => number): number {
   return fits;
 }
 
-/** For whoever asks what the average call is. */
 export const kinds = mix.map(({ kind, share }) => `${Math.round(share * 100)} % ${kind}`).join(', ');

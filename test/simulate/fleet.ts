@@ -1,79 +1,71 @@
 import { Admission } from '../../pool/admission.js';
 import { FairQueue } from '../../pool/fair-queue.js';
-import { chooser, createRandom, exponential, zipf } from './demand.js';
+import { createRandom } from '../soak/mutate.js';
+import { chooser, exponential, zipf } from './demand.js';
 import { type Measured, mix } from './measure.js';
-import type { Tally } from './tally.js';
 
-interface Entry {
-  at: number;
-  order: number;
-  run: () => void;
-}
-
-/** What is to happen at which moment of the simulated time, in seconds; a binary heap, as millions of them pass. */
+/** What is to happen at which moment of the simulated time, in seconds. It is a short list: what each core and each source does next. */
 class Agenda {
-  readonly #heap: Entry[] = [];
-  #made = 0;
+  readonly #entries: { at: number; run: () => void }[] = [];
   now = 0;
 
   in(seconds: number, run: () => void): void {
-    this.#made += 1;
-    const entry = { at: this.now + seconds, order: this.#made, run };
-    let at = this.#heap.push(entry) - 1;
-    while (at > 0) {
-      const above = (at - 1) >> 1;
-      const other = this.#heap[above] as Entry;
-      if (!isBefore(entry, other)) break;
-      this.#heap[at] = other;
-      at = above;
-    }
-    this.#heap[at] = entry;
+    this.#entries.push({ at: this.now + seconds, run });
   }
 
   /** Lets happen what is to happen until then. */
   runUntil(end: number): void {
-    for (let next = this.#heap[0]; next && next.at <= end; next = this.#heap[0]) {
-      this.#dropFirst();
+    for (;;) {
+      let first = 0;
+      for (const [at, entry] of this.#entries.entries())
+        if (entry.at < (this.#entries[first]?.at ?? 0)) first = at;
+      const next = this.#entries[first];
+      if (!next || next.at > end) break;
+      this.#entries.splice(first, 1);
       this.now = next.at;
       next.run();
     }
     this.now = end;
   }
+}
 
-  #dropFirst(): void {
-    const heap = this.#heap;
-    const last = heap.pop() as Entry;
-    if (heap.length === 0) return;
-    let at = 0;
-    for (;;) {
-      let below = 2 * at + 1;
-      if (below >= heap.length) break;
-      if (below + 1 < heap.length && isBefore(heap[below + 1] as Entry, heap[below] as Entry)) below += 1;
-      if (isBefore(last, heap[below] as Entry)) break;
-      heap[at] = heap[below] as Entry;
-      at = below;
+/** Buckets of waits, each 5 % longer than the one before, from 0.01 ms on. */
+const [firstMs, growth, buckets] = [0.01, 1.05, 400];
+
+/** What became of calls, and how long those waited that were served. */
+export class Tally {
+  arrived = 0;
+  served = 0;
+  refused = 0;
+  lost = 0;
+  waitMsSum = 0;
+  cpuMs = 0;
+  readonly #waits = new Uint32Array(buckets);
+
+  serve(waitMs: number, cpuMs: number): void {
+    this.served += 1;
+    this.waitMsSum += waitMs;
+    this.cpuMs += cpuMs;
+    const bucket = waitMs <= firstMs ? 0 : Math.ceil(Math.log(waitMs / firstMs) / Math.log(growth));
+    const at = Math.min(buckets - 1, bucket);
+    this.#waits[at] = (this.#waits[at] as number) + 1;
+  }
+
+  /** The wait that this part of the served calls did not pass, ms. */
+  waitMs(part: number): number {
+    let left = this.served * part;
+    for (const [at, calls] of this.#waits.entries()) {
+      left -= calls;
+      if (left <= 0 && this.served > 0) return at === 0 ? 0 : firstMs * growth ** at;
     }
-    heap[at] = last;
+    return 0;
   }
 }
 
-function isBefore(a: Entry, b: Entry): boolean {
-  return a.at < b.at || (a.at === b.at && a.order < b.order);
-}
+/** `cpuMs` of a core are used, `expectedMs` is what the pool expects of its kind. */
+type SimulatedCall = { tenant: string; cpuMs: number; expectedMs: number; tally: Tally };
 
-interface SimulatedCall {
-  tenant: string;
-  /** What it takes of a core. */
-  cpuMs: number;
-  /** What the pool expects of its kind. */
-  expectedMs: number;
-  tally: Tally;
-}
-
-interface Waiting extends SimulatedCall {
-  since: number;
-  release: () => void;
-}
+type Waiting = SimulatedCall & { since: number; release: () => void };
 
 /** A gateway: its cores, and before them the product's own admission and fair queue. */
 class Station {
@@ -95,7 +87,7 @@ class Station {
     return this.#isLost ? 0 : this.#queue.size + this.#running.size;
   }
 
-  take(call: SimulatedCall): void {
+  accept(call: SimulatedCall): void {
     call.tally.arrived += 1;
     const release = this.#admission.acquire({ tenant: call.tenant, weight: 1, most: null });
     if (typeof release === 'string') {
@@ -108,8 +100,7 @@ class Station {
 
   /** Its host is gone, with all that is inside. */
   lose(): void {
-    for (const [, { tally }] of this.#queue.items()) tally.lost += 1;
-    for (const { tally } of this.#running) tally.lost += 1;
+    for (const { tally } of [...this.#queue.items(), ...this.#running]) tally.lost += 1;
     this.#isLost = true;
   }
 
@@ -156,7 +147,7 @@ interface Scenario {
 /** Runs it; gives how many calls are inside at the end. */
 export function simulate(scenario: Scenario): { inside: number } {
   const { gateways, cores, queue, seconds, rate, hotRate = () => 0, loss, tallyOf } = scenario;
-  const random = createRandom(scenario.seed);
+  const random = createRandom(scenario.seed).next;
   const agenda = new Agenda();
   const all: Station[] = [];
   let open: Station[] = [];
@@ -169,13 +160,13 @@ export function simulate(scenario: Scenario): { inside: number } {
   };
   const chooseTenant = chooser(zipf(scenario.tenants));
   const drawCost = costOf(scenario.costs, random);
-  let turn = 0;
+  let arrived = 0;
 
   function arrive(isHot: boolean): void {
     const tenant = isHot ? 'hot' : `tenant ${chooseTenant(random)}`;
     const tally = tallyOf(agenda.now, isHot);
-    turn += 1;
-    open[turn % open.length]?.take({ tenant, ...drawCost(), tally });
+    arrived += 1;
+    open[arrived % open.length]?.accept({ tenant, ...drawCost(), tally });
   }
 
   /** At random, by a rate that changes: drawn by the highest one, of which what is too many is left out. */
@@ -205,7 +196,7 @@ export function simulate(scenario: Scenario): { inside: number } {
   return { inside: all.reduce((sum, { size }) => sum + size, 0) };
 }
 
-function costOf(costs: Scenario['costs'], random: () => number): () => { cpuMs: number; expectedMs: number } {
+function costOf(costs: Scenario['costs'], random: () => number) {
   if ('exponentialMs' in costs) {
     const mean = costs.exponentialMs;
     return () => ({ cpuMs: exponential(random, mean), expectedMs: mean });

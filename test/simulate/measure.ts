@@ -7,13 +7,10 @@ import { createSigningSecrets } from '../../gateway/signing/signing-secrets.js';
 import { createUsageMeter } from '../../gateway/usage/meter.js';
 import { createPostgresDatabase, type TestDatabase } from '../gateway/databases.js';
 import { forget } from '../gateway/limits/redis-servers.js';
+import { inParallel } from '../soak/client.js';
 
 /** A figure that the simulation is fed with, and where it is from. */
-export interface Input {
-  value: number;
-  unit: string;
-  source: string;
-}
+export type Input = { value: number; unit: string; source: string };
 
 const input = (value: number, unit: string, source: string): Input => ({ value, unit, source });
 
@@ -22,7 +19,7 @@ const busyHere = 'npm run simulate -- --measure: two cores that were busy with o
 
 /** What was measured; `--measure` measures anew what it can, for that run. */
 export const measured = {
-  keptMs: input(0.25, 'ms CPU', 'gateway/pipeline/reuse.md: a kept result, 768 px, again'),
+  cachedMs: input(0.25, 'ms CPU', 'gateway/pipeline/reuse.md: a cached result, 768 px, again'),
   smallMs: input(12, 'ms CPU', 'gateway/pipeline/reuse.md: a border by url, 768 px, first'),
   largeMs: input(49, 'ms CPU', 'gateway/pipeline/reuse.md: a border by url, 2500 px, first'),
   watermarkMs: input(56, 'ms CPU', 'plugins/media/README.md: watermark, jpg, 2500 × 1786'),
@@ -32,7 +29,7 @@ export const measured = {
   pollMs: input(2.02, 'ms', busyHere),
   batchMs: input(7.92, 'ms', busyHere),
   batchRowMs: input(0.0476, 'ms', busyHere),
-  pollsPerSecond: input(1880, 'looks/s', busyHere),
+  pollsPerSecond: input(1880, 'reads/s', busyHere),
   commitsPerSecond: input(237, 'commits/s', busyHere),
   sameRowCommitsPerSecond: input(236, 'commits/s', busyHere),
 };
@@ -43,18 +40,18 @@ export type Measured = typeof measured;
 export const product = {
   connections: input(5, 'connections', 'gateway/database/postgres.ts: of each process'),
   batchSeconds: input(2, 's', 'gateway/database/batch-writer.ts: between two batches'),
-  pollSeconds: input(1, 's', 'gateway/keys/verifier.ts: between two looks at the change feed'),
+  pollSeconds: input(1, 's', 'gateway/keys/verifier.ts: between two reads of the change feed'),
   lastUsedSeconds: input(4, 's', 'gateway/keys/verifier.ts: between two writes of when keys were used'),
   queue: input(64, 'places', 'HELPER_POOL_QUEUE'),
   itemTransactions: input(
     2,
     'transactions',
-    'gateway/jobs/runner: start and end of an item that comes alone; a group has them together',
+    'gateway/jobs/runner: start and end of an item that comes alone',
   ),
   itemCommands: input(3, 'commands', 'gateway/jobs/queue: add, take and done of an item'),
 };
 
-/** What is assumed of the world; nobody has measured your calls but you. */
+/** What is assumed of the world: your own calls are not measured here. */
 export const world = {
   cores: input(2, 'cores', 'a gateway as large as the machine that all was measured on'),
   peakLoad: input(0.7, 'of the cores', 'the hour of the day with the most calls'),
@@ -68,7 +65,7 @@ export const world = {
 
 /** What is called: of which kind how many of the calls. */
 export const mix = [
-  { kind: 'kept', share: 0.5, ms: (from: Measured) => from.keptMs.value },
+  { kind: 'cached', share: 0.5, ms: (from: Measured) => from.cachedMs.value },
   { kind: 'small picture', share: 0.3, ms: (from: Measured) => from.smallMs.value },
   { kind: 'large picture', share: 0.12, ms: (from: Measured) => from.largeMs.value },
   { kind: 'watermark', share: 0.08, ms: (from: Measured) => from.watermarkMs.value },
@@ -86,47 +83,28 @@ const redisUrl = process.env.TEST_REDIS_URL ?? 'redis://127.0.0.1:6379';
 export async function measureHere(): Promise<Partial<Record<keyof Measured, number>>> {
   const database = await createPostgresDatabase();
   try {
-    return {
-      ...(await measureRedis()),
-      ...(await measurePolls(database)),
-      ...(await measureBatches(database)),
-    };
+    const ofDatabase = { ...(await measurePolls(database)), ...(await measureBatches(database)) };
+    return { ...(await measureRedis()), ...ofDatabase };
   } finally {
     await database.drop();
   }
 }
 
 /** Milliseconds that each of so many took, `atOnce` at a time. */
-async function eachMs(
-  number: number,
-  atOnce: number,
-  one: (at: number) => Promise<unknown>,
-): Promise<number> {
-  let started = 0;
+async function eachMs(times: number, at: number, one: (index: number) => Promise<unknown>) {
   const began = performance.now();
-  const worker = async () => {
-    while (started < number) {
-      started += 1;
-      await one(started);
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, worker));
-  return (performance.now() - began) / number;
+  await inParallel({ at, times, goesOn: () => true }, one);
+  return (performance.now() - began) / times;
 }
 
 async function measureRedis() {
   const prefix = `hg-simulate-${process.pid}:`;
-  const counts = await openRedisCounts({
-    url: redisUrl,
-    prefix,
-    commandTimeoutMs: 10_000,
-    logger,
-    outageShare: 1,
-  });
-  const take = (at: number) => counts.rate.take(`tenant ${at % 100}`, 1_000_000_000, 0);
-  await eachMs(500, 1, take);
-  const redisTripMs = await eachMs(3_000, 1, take);
-  const redisCountsPerSecond = 1000 / (await eachMs(40_000, 100, take));
+  const options = { url: redisUrl, prefix, commandTimeoutMs: 10_000, outageShare: 1 };
+  const counts = await openRedisCounts({ ...options, logger });
+  const consume = (at: number) => counts.rate.consume(`tenant ${at % 100}`, 1_000_000_000, 0);
+  await eachMs(500, 1, consume);
+  const redisTripMs = await eachMs(3_000, 1, consume);
+  const redisCountsPerSecond = 1000 / (await eachMs(40_000, 100, consume));
   counts.close();
   await forget(redisUrl, prefix);
   return { redisTripMs, redisCountsPerSecond };
@@ -134,11 +112,8 @@ async function measureRedis() {
 
 async function measurePolls(database: TestDatabase) {
   const store = createKeyStore((await database.connect()).access());
-  const admin = createKeyAdmin({
-    store,
-    signing: createSigningSecrets(['x'.repeat(40)]),
-    services: () => [],
-  });
+  const signing = createSigningSecrets(['x'.repeat(40)]);
+  const admin = createKeyAdmin({ store, signing, services: () => [] });
   for (let made = 0; made < 50; made += 1) await admin.createTenant(`tenant-${made}`, 'simulate');
   const last = await store.lastChange();
   const poll = () => store.changesFrom(last?.id ?? 0, 500);
@@ -155,41 +130,26 @@ async function measureBatches(database: TestDatabase) {
   type Gateway = Awaited<ReturnType<typeof open>>;
   const write = ({ writer, meter }: Gateway, rows: number, tenant: string) => {
     for (let row = 0; row < rows; row += 1) {
-      const call = {
-        tenant,
-        key: `key ${row}`,
-        service: 'a/b',
-        status: 200,
-        bytesIn: 1,
-        bytesOut: 1,
-        cpuMs: 1,
-      };
-      meter.record(call);
+      const call = { tenant, key: `key ${row}`, service: 'a/b', status: 200 };
+      meter.record({ ...call, bytesIn: 1, bytesOut: 1, cpuMs: 1 });
     }
     return writer.flush();
   };
   const gateways = await Promise.all(Array.from({ length: 8 }, open));
   const [one] = gateways as [Gateway];
   await eachMs(20, 1, () => write(one, 200, 'one'));
-  const small = await eachMs(150, 1, () => write(one, 1, 'one'));
+  const batchMs = await eachMs(150, 1, () => write(one, 1, 'one'));
   const large = await eachMs(50, 1, () => write(one, 201, 'one'));
   const together = async (tenantOf: (at: number) => string) => {
-    const rounds = 60;
+    const times = 60;
     const began = performance.now();
-    await Promise.all(
-      gateways.map(async (gateway, at) => {
-        for (let round = 0; round < rounds; round += 1) await write(gateway, 1, tenantOf(at));
-      }),
-    );
-    return (gateways.length * rounds * 1000) / (performance.now() - began);
+    const writes = (gateway: Gateway, at: number) => eachMs(times, 1, () => write(gateway, 1, tenantOf(at)));
+    await Promise.all(gateways.map(writes));
+    return (gateways.length * times * 1000) / (performance.now() - began);
   };
   const commitsPerSecond = await together((at) => `tenant ${at}`);
   const sameRowCommitsPerSecond = await together(() => 'one');
   for (const { writer } of gateways) await writer.close();
-  return {
-    batchMs: small,
-    batchRowMs: Math.max(0, large - small) / 200,
-    commitsPerSecond,
-    sameRowCommitsPerSecond,
-  };
+  const batchRowMs = Math.max(0, large - batchMs) / 200;
+  return { batchMs, batchRowMs, commitsPerSecond, sameRowCommitsPerSecond };
 }

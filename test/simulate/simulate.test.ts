@@ -1,6 +1,5 @@
 import { expect } from 'chai';
-import { simulate } from './fleet.js';
-import { Tally } from './tally.js';
+import { simulate, Tally } from './fleet.js';
 
 const plain = { gateways: 1, cores: 2, queue: 100_000, tenants: 1, seed: 7, costs: { exponentialMs: 10 } };
 
@@ -35,15 +34,8 @@ describe('the simulation', () => {
 
   it('loses count of no call, also where a third of the gateways goes', () => {
     const tally = new Tally();
-    const { inside } = simulate({
-      ...plain,
-      gateways: 6,
-      queue: 20,
-      seconds: 60,
-      rate: () => 1100,
-      loss: { part: 1 / 3, from: 20, to: 40 },
-      tallyOf: () => tally,
-    });
+    const fleet = { ...plain, gateways: 6, queue: 20, loss: { part: 1 / 3, from: 20, to: 40 } };
+    const { inside } = simulate({ ...fleet, seconds: 60, rate: () => 1100, tallyOf: () => tally });
     expect(tally.served + tally.refused + tally.lost + inside).to.equal(tally.arrived);
     expect(tally.lost).to.be.within(1, 2 * 22);
     expect(tally.refused).to.be.greaterThan(0);
@@ -52,15 +44,9 @@ describe('the simulation', () => {
   it('gives a tenant that floods what the others leave, and not more', () => {
     const [hot, others] = [new Tally(), new Tally()];
     const seconds = 60;
-    simulate({
-      ...plain,
-      queue: 64,
-      tenants: 3,
-      seconds,
-      rate: () => 60,
-      hotRate: () => 1000,
-      tallyOf: (_, isHot) => (isHot ? hot : others),
-    });
+    const rates = { rate: () => 60, hotRate: () => 1000 };
+    const tallyOf = (_: number, isHot: boolean) => (isHot ? hot : others);
+    simulate({ ...plain, queue: 64, tenants: 3, seconds, ...rates, tallyOf });
     expect(others.refused + others.lost).to.equal(0);
     expect(others.waitMs(0.95)).to.be.lessThan(60);
     expect(hot.cpuMs / 1000 / seconds).to.be.within(1.3, 1.45);

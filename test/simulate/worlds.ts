@@ -1,15 +1,11 @@
 import { peakCalls } from './demand.js';
-import { simulate } from './fleet.js';
+import { simulate, Tally } from './fleet.js';
 import { type Measured, product, world } from './measure.js';
-import { Tally } from './tally.js';
 
 /** So many gateways are simulated for any larger number: they share nothing but what stands behind them. */
 const sample = 12;
 
-export interface Fleet {
-  gateways: number;
-  from: Measured;
-}
+type Fleet = { gateways: number; from: Measured };
 
 function common({ gateways, from }: Fleet) {
   const simulated = Math.min(gateways, sample);
@@ -26,7 +22,7 @@ function common({ gateways, from }: Fleet) {
 }
 
 /** A day of two minutes: night at both ends. */
-export function simulateDay(fleet: Fleet): { night: Tally; peak: Tally } {
+export function simulateDay(fleet: Fleet) {
   const { callsAt, ...scenario } = common(fleet);
   const [night, peak, between] = [new Tally(), new Tally(), new Tally()];
   const seconds = 120;
@@ -44,7 +40,7 @@ export function simulateDay(fleet: Fleet): { night: Tally; peak: Tally } {
 }
 
 /** Half of the cores are busy when one tenant begins to ask for as much as all of them have. */
-export function simulateHotTenant(fleet: Fleet): { before: Tally; others: Tally; hot: Tally } {
+export function simulateHotTenant(fleet: Fleet) {
   const { callsAt, ...scenario } = common(fleet);
   const [before, others, hot] = [new Tally(), new Tally(), new Tally()];
   simulate({
@@ -52,16 +48,13 @@ export function simulateHotTenant(fleet: Fleet): { before: Tally; others: Tally;
     seconds: 60,
     rate: () => callsAt(0.5),
     hotRate: (at) => (at < 20 ? 0 : callsAt(1)),
-    tallyOf: (at, isHot) => {
-      if (isHot) return hot;
-      return at < 20 ? before : others;
-    },
+    tallyOf: (at, isHot) => (isHot ? hot : at < 20 ? before : others),
   });
   return { before, others, hot };
 }
 
 /** At the hour with the most calls a third of the gateways goes, and comes back as fast as they can be started elsewhere. */
-export function simulateLostZone(fleet: Fleet): { before: Tally; during: Tally; after: Tally } {
+export function simulateLostZone(fleet: Fleet) {
   const { callsAt, ...scenario } = common(fleet);
   const [before, during, after] = [new Tally(), new Tally(), new Tally()];
   const [from, to] = [30, 30 + world.autoscalerSeconds.value];
@@ -70,10 +63,7 @@ export function simulateLostZone(fleet: Fleet): { before: Tally; during: Tally; 
     seconds: to + 40,
     rate: () => callsAt(world.peakLoad.value),
     loss: { part: 1 / 3, from, to },
-    tallyOf: (at) => {
-      if (at < from) return before;
-      return at < to ? during : after;
-    },
+    tallyOf: (at) => (at < from ? before : at < to ? during : after),
   });
   return { before, during, after };
 }

@@ -9,35 +9,29 @@ export interface Call {
   headers?: OutgoingHttpHeaders;
 }
 
-export interface Client {
-  /** The status, 0 where there was no whole answer, and the milliseconds until it was read. */
-  call(call: Call): Promise<{ status: number; ms: number; bytes: number }>;
-  close(): void;
-}
+export type Client = ReturnType<typeof createClient>;
 
 /** A well-behaved HTTP client with at most so many connections, which it keeps. */
-export function createClient(url: string, connections: number, timeoutMs = 30_000): Client {
+export function createClient(url: string, connections: number, timeoutMs = 30_000) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   return {
-    call({ path, body, type = 'application/json', headers = {} }) {
+    /** The status, 0 where there was no whole answer, and the milliseconds until it was read. */
+    call({ path, body, type = 'application/json', headers = {} }: Call) {
       const began = performance.now();
-      return new Promise((resolve) => {
+      return new Promise<{ status: number; ms: number; bytes: number }>((resolve) => {
         const done = (status: number, bytes = 0) => resolve({ status, bytes, ms: performance.now() - began });
         const method = body === undefined ? 'GET' : 'POST';
         const own =
           body === undefined ? {} : { 'content-type': type, 'content-length': Buffer.byteLength(body) };
-        const sent = request(
-          `${url}${path}`,
-          { method, agent, headers: { ...own, ...headers } },
-          (answer) => {
-            let bytes = 0;
-            answer.on('data', (chunk: Uint8Array) => {
-              bytes += chunk.length;
-            });
-            answer.once('end', () => done(answer.statusCode ?? 0, bytes));
-            answer.once('error', () => done(0));
-          },
-        );
+        const options = { method, agent, headers: { ...own, ...headers } };
+        const sent = request(`${url}${path}`, options, (answer) => {
+          let bytes = 0;
+          answer.on('data', (chunk: Uint8Array) => {
+            bytes += chunk.length;
+          });
+          answer.once('end', () => done(answer.statusCode ?? 0, bytes));
+          answer.once('error', () => done(0));
+        });
         const timer = setTimeout(() => sent.destroy(new Error('timeout')), timeoutMs);
         sent.once('close', () => clearTimeout(timer));
         sent.once('error', () => done(0));

@@ -1,48 +1,33 @@
 /** Chance that can be had again: the same seed gives the same attack. */
-export interface Random {
-  seed: number;
-  /** A whole number from 0 up to but not including `limit`. */
-  below(limit: number): number;
-  pick<T>(list: readonly T[]): T;
-}
+export type Random = ReturnType<typeof createRandom>;
 
 /** Mulberry32: small, fast and even enough to choose mutations. */
-export function createRandom(seed: number): Random {
+export function createRandom(seed: number) {
   let state = seed >>> 0;
-  function below(limit: number): number {
+  /** A number from 0 up to but not including 1. */
+  function next(): number {
     state = (state + 0x6d2b79f5) >>> 0;
     let bits = Math.imul(state ^ (state >>> 15), 1 | state);
     bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
-    return Math.floor((((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32) * limit);
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
   }
-  return { seed, below, pick: <T>(list: readonly T[]) => list[below(list.length)] as T };
+  /** A whole number from 0 up to but not including `limit`. */
+  const below = (limit: number) => Math.floor(next() * limit);
+  return { seed, next, below, pick: <T>(list: readonly T[]) => list[below(list.length)] as T };
 }
 
-export interface Part {
-  name: string;
-  value: Uint8Array | string;
-  filename?: string;
-  /** More lines of the part's head. */
-  head?: string;
-}
+/** A part of a body; `head` are more lines of its head. */
+export type Part = { name: string; value: Uint8Array | string; filename?: string; head?: string };
 
 /** A multipart/form-data body with its type; `boundary` stands in both as it is given. */
 export function multipart(parts: readonly Part[], boundary = 'b0undary'): { type: string; body: Buffer } {
   const pieces = parts.flatMap(({ name, value, filename, head = '' }) => {
     const file = filename === undefined ? '' : `; filename="${filename}"\r\ncontent-type: image/jpeg`;
-    return [
-      Buffer.from(
-        `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${file}\r\n${head}\r\n`,
-        'latin1',
-      ),
-      Buffer.from(value as string),
-      Buffer.from('\r\n'),
-    ];
+    const lines = `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${file}\r\n${head}\r\n`;
+    return [Buffer.from(lines, 'latin1'), Buffer.from(value as string), Buffer.from('\r\n')];
   });
-  return {
-    type: `multipart/form-data; boundary=${boundary}`,
-    body: Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]),
-  };
+  const body = Buffer.concat([...pieces, Buffer.from(`--${boundary}--\r\n`)]);
+  return { type: `multipart/form-data; boundary=${boundary}`, body };
 }
 
 type Mutation = (random: Random, bytes: Buffer, words: readonly string[]) => Buffer;
@@ -72,31 +57,21 @@ const mutations: readonly Mutation[] = [
   },
   function repeat(random, bytes) {
     const [from, to] = place(random, bytes);
-    const piece = bytes.subarray(from, to);
-    const times = random.pick([1, 2, 10, 300]);
-    return splice(bytes, to, to, Buffer.concat(Array.from({ length: times }, () => piece)));
+    const again = Array(random.pick([1, 2, 10, 300])).fill(bytes.subarray(from, to));
+    return splice(bytes, to, to, Buffer.concat(again));
   },
   function insertWord(random, bytes, words) {
     const [from] = place(random, bytes);
-    const word = Buffer.from(random.pick(words), 'latin1');
-    return splice(
-      bytes,
-      from,
-      from,
-      Buffer.concat(Array.from({ length: random.pick([1, 1, 1, 2, 500]) }, () => word)),
-    );
+    const word = random.pick(words).repeat(random.pick([1, 1, 1, 2, 500]));
+    return splice(bytes, from, from, Buffer.from(word, 'latin1'));
   },
   function replaceByWord(random, bytes, words) {
     return splice(bytes, ...place(random, bytes), Buffer.from(random.pick(words), 'latin1'));
   },
   function insertNoise(random, bytes) {
     const [from] = place(random, bytes);
-    return splice(
-      bytes,
-      from,
-      from,
-      Buffer.from(Array.from({ length: 1 + random.below(40) }, () => random.below(256))),
-    );
+    const noise = Array.from({ length: 1 + random.below(40) }, () => random.below(256));
+    return splice(bytes, from, from, Buffer.from(noise));
   },
   function cutOff(random, bytes) {
     return bytes.subarray(0, random.below(bytes.length + 1));

@@ -1,26 +1,14 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
-/** What the kernel tells of a process, in megabytes and descriptors; undefined where there is no /proc, or no process. */
-export interface ProcessFacts {
-  rssMb: number;
-  /** Since `resetPeak`. */
-  peakMb: number;
-  descriptors: number;
-}
-
-export const hasProc = existsSync('/proc/self/status');
-
-export function factsOf(pid: number): ProcessFacts | undefined {
-  if (!hasProc) return undefined;
+/** What the kernel reports of a process, in megabytes and descriptors; undefined where there is no /proc, or no process. */
+export function factsOf(pid: number) {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
     const megabytes = (name: string) =>
       Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0) / 1024;
-    return {
-      rssMb: megabytes('VmRSS'),
-      peakMb: megabytes('VmHWM'),
-      descriptors: readdirSync(`/proc/${pid}/fd`).length,
-    };
+    const descriptors = readdirSync(`/proc/${pid}/fd`).length;
+    /** The peak is since `resetPeak`. */
+    return { rssMb: megabytes('VmRSS'), peakMb: megabytes('VmHWM'), descriptors };
   } catch {
     return undefined;
   }

@@ -1,25 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Call, type Client, createClient } from './client.js';
 import { createRandom, multipart, type Random } from './mutate.js';
-import { factsOf, type ProcessFacts, resetPeak } from './process-facts.js';
-import { type HealthSeen, watchHealth } from './watch.js';
+import { factsOf, resetPeak } from './process-facts.js';
+import { watchHealth } from './watch.js';
 import { startWorld, type World } from './world.js';
 
 /** What became of an attack's calls, and of the good ones that were made meanwhile. */
-export interface Tally {
-  /** An answer's status; 0 where the connection ended, or was given up, without one. */
-  count(status: number): void;
-  /** A call that should be served. */
-  good(status: number, ms: number): void;
-  /** Something that must not be. */
-  fault(what: string): void;
-  readonly statuses: ReadonlyMap<number, number>;
-  readonly goodStatuses: ReadonlyMap<number, number>;
-  readonly goodMs: readonly number[];
-  readonly faults: readonly string[];
-}
+export type Tally = ReturnType<typeof createTally>;
 
-function createTally(): Tally {
+function createTally() {
   const statuses = new Map<number, number>();
   const goodStatuses = new Map<number, number>();
   const goodMs: number[] = [];
@@ -30,12 +19,15 @@ function createTally(): Tally {
     goodStatuses,
     goodMs,
     faults,
-    count: (status) => void add(statuses, status),
-    good(status, ms) {
+    /** An answer's status; 0 where the connection ended, or was given up, without one. */
+    count: (status: number) => void add(statuses, status),
+    /** A call that should be served. */
+    good(status: number, ms: number) {
       add(goodStatuses, status);
       if (status === 200) goodMs.push(ms);
     },
-    fault: (what) => void faults.push(what),
+    /** Something that must not be. */
+    fault: (what: string) => void faults.push(what),
   };
 }
 
@@ -79,8 +71,7 @@ function cells(values: readonly string[]): string {
 export const heading = cells(columns.map(([name]) => name));
 
 /** A line of the table, and under it what did not hold. */
-export function row(report: Report): string {
-  const { name, tally, health, before, peakMb, after, problems, seed } = report;
+export function row({ name, tally, health, before, peakMb, after, problems, seed }: Report): string {
   const all = [...tally.statuses, ...tally.goodStatuses];
   const sum = (which: (status: number) => boolean) =>
     String(all.reduce((total, [status, times]) => total + (which(status) ? times : 0), 0));
@@ -97,12 +88,12 @@ export function row(report: Report): string {
     `${whole(before?.descriptors)}/${whole(after?.descriptors)}`,
     problems.length === 0 ? 'holds' : 'FAILS',
   ]);
-  const told = problems.slice(0, 40).map((problem) => `    ${problem}`);
-  return [line, ...told, ...(problems.length > 0 ? [`    again with --seed ${seed}`] : [])].join('\n');
+  const below = problems.length > 0 ? [...problems.slice(0, 40), `again with --seed ${seed}`] : [];
+  return [line, ...below].join('\n    ');
 }
 
 /** Calls that an honest tenant makes. */
-export function goodCalls(world: World, key: string): { text: Call; json: Call; upload: Call; url: Call } {
+export function goodCalls(world: World, key: string) {
   const form = multipart([
     { name: 'width', value: '3' },
     { name: 'format', value: 'jpg' },
@@ -120,12 +111,7 @@ export function goodCalls(world: World, key: string): { text: Call; json: Call; 
 
 /** Makes these calls in turns, one at a time, until `goesOn` says no, and counts them as good. */
 export async function keepCalling(
-  {
-    client,
-    calls,
-    pauseMs,
-    tally,
-  }: { client: Client; calls: readonly Call[]; pauseMs: number; tally: Tally },
+  { client, calls, pauseMs, tally }: { client: Client; calls: Call[]; pauseMs: number; tally: Tally },
   goesOn: () => boolean,
 ): Promise<void> {
   for (let at = 0; goesOn(); at += 1) {
@@ -160,25 +146,14 @@ const strict: Bounds = { healthMs: 50, backMb: 100, descriptors: 12, serverError
  */
 export const lenient: Partial<Bounds> = { healthMs: 5_000, backMb: 300 };
 
-interface Seen {
-  name: string;
-  seed: number;
-  tally: Tally;
-  health: HealthSeen;
-  before: ProcessFacts | undefined;
-  peakMb: number | undefined;
-  after: ProcessFacts | undefined;
-  alive: boolean;
-}
+type Report = Awaited<ReturnType<typeof runScenario>>;
 
-interface Report extends Seen {
-  /** Empty where all bounds held. */
-  problems: string[];
-}
-
-/** Holds what was seen against the bounds; gives a line for each that was passed. */
-function judge(seen: Seen, bounds: Bounds, said: readonly string[]): string[] {
-  const { tally, health, before, after, peakMb, alive } = seen;
+/** A line for each bound that was passed. */
+function problemsOf(
+  { tally, health, before, after, peakMb, alive }: Awaited<ReturnType<typeof attack>>,
+  bounds: Bounds,
+  said: readonly string[],
+) {
   const problems = [...tally.faults];
   const expect = (holds: boolean, problem: string) => {
     if (!holds) problems.push(problem);
@@ -209,13 +184,8 @@ function judge(seen: Seen, bounds: Bounds, said: readonly string[]): string[] {
   return problems;
 }
 
-/** How much of an attack there is. */
-export interface Scale {
-  /** Calls of one kind. */
-  calls: number;
-  /** For attacks that hold something open. */
-  seconds: number;
-}
+/** How much of an attack there is: calls of one kind, and seconds for attacks that hold something open. */
+export type Scale = { calls: number; seconds: number };
 
 export interface Scenario {
   name: string;
@@ -236,45 +206,37 @@ export function inTurn(name: string, scenarios: readonly Scenario[]): Scenario {
   };
 }
 
-/** How often `/healthz` is asked. */
-const everyMs = 15;
+/** How often `/healthz` is asked, and how long memory and descriptors may take to come back. */
+const [everyMs, settleMs] = [15, 15_000];
 
-/** How long memory and descriptors may take to come back. */
-const patienceMs = 15_000;
-
-/** Starts a gateway, attacks it while it is watched, and judges what was seen. */
+/** Starts a gateway, attacks it while it is watched, and compares what was seen with the bounds. */
 export async function runScenario(
   scenario: Scenario,
   { scale, seed, bounds }: { scale: Scale; seed: number; bounds?: Partial<Bounds> },
-): Promise<Report> {
+) {
   const world = await startWorld(scenario.env);
+  const allowed = { ...strict, ...scenario.bounds, ...bounds };
   try {
-    const tally = createTally();
-    await warmUp(world, 12);
-    world.collect();
-    await sleep(300);
-    const before = factsOf(world.pid);
-    resetPeak(world.pid);
-    const health = await watchHealth(world, everyMs);
-    await scenario.attack(world, { scale, random: createRandom(seed), tally });
-    const peakMb = factsOf(world.pid)?.peakMb;
-    const seen = await health.stop();
-    const allowed = { ...strict, ...scenario.bounds, ...bounds };
-    const after = await settle(world, before?.rssMb, before?.descriptors, allowed);
-    const report = {
-      name: scenario.name,
-      seed,
-      tally,
-      health: seen,
-      before,
-      peakMb,
-      after,
-      alive: world.alive(),
-    };
-    return { ...report, problems: judge(report, allowed, world.said()) };
+    const seen = await attack(world, scenario, scale, seed, allowed);
+    return { ...seen, name: scenario.name, seed, problems: problemsOf(seen, allowed, world.said()) };
   } finally {
     await world.close();
   }
+}
+
+async function attack(world: World, scenario: Scenario, scale: Scale, seed: number, allowed: Bounds) {
+  const tally = createTally();
+  await warmUp(world, 12);
+  world.collect();
+  await sleep(300);
+  const before = factsOf(world.pid);
+  resetPeak(world.pid);
+  const watch = await watchHealth(world, everyMs);
+  await scenario.attack(world, { scale, random: createRandom(seed), tally });
+  const peakMb = factsOf(world.pid)?.peakMb;
+  const health = await watch.stop();
+  const after = await settle(world, before, allowed);
+  return { tally, health, before, peakMb, after, alive: world.alive() };
 }
 
 /** Loads what is loaded at the first call, so that it does not look like a leak. */
@@ -289,20 +251,15 @@ async function warmUp(world: World, times: number): Promise<void> {
 }
 
 /** Waits until memory and descriptors are back. */
-async function settle(
-  world: World,
-  rssMb: number | undefined,
-  descriptors: number | undefined,
-  bounds: Bounds,
-) {
-  const end = performance.now() + patienceMs;
+async function settle(world: World, before: ReturnType<typeof factsOf>, bounds: Bounds) {
+  const end = performance.now() + settleMs;
   let facts = factsOf(world.pid);
-  while (world.alive() && rssMb !== undefined && descriptors !== undefined && performance.now() < end) {
+  while (before && world.alive() && performance.now() < end) {
     world.collect();
     await sleep(500);
     facts = factsOf(world.pid);
-    const back = (facts?.rssMb ?? 0) - rssMb <= bounds.backMb;
-    if (back && (facts?.descriptors ?? 0) - descriptors <= bounds.descriptors) break;
+    const back = (facts?.rssMb ?? 0) - before.rssMb <= bounds.backMb;
+    if (back && (facts?.descriptors ?? 0) - before.descriptors <= bounds.descriptors) break;
   }
   return facts;
 }

@@ -27,35 +27,16 @@ if (isMainThread) {
 }
 
 /** A gateway as a process of its own, the source that attacks name, and keys. */
-export interface World {
-  url: string;
-  siteUrl: string;
-  pid: number;
-  /** Origin of the source, which the gateway may fetch from. */
-  source: string;
-  /** A small photograph. */
-  picture: Buffer;
-  /** The attacker's key; its tenant has no rate. */
-  key: string;
-  /** A key of another tenant. */
-  quietKey: string;
-  issueKey(tenant: string): Promise<string>;
-  alive(): boolean;
-  /** Has the gateway collect its garbage. */
-  collect(): void;
-  /** What the gateway said of its own faults, the last few. */
-  said(): string[];
-  close(): Promise<void>;
-}
+export type World = Awaited<ReturnType<typeof startWorld>>;
 
 const operatorToken = 'Yq7Zk2Wm9Xc4Vb8Nj3Lh6Pd1Rf5Tg0Qs';
 
-export async function startWorld(env: NodeJS.ProcessEnv = {}): Promise<World> {
+export async function startWorld(env: NodeJS.ProcessEnv = {}) {
   const dataDir = await mkdtemp(join(tmpdir(), 'helper-gateway-'));
   const picture = await readFile(new URL('../../../plugins/media/example.jpg', import.meta.url));
   const source = new Worker(new URL('./source-worker.js', import.meta.url), { workerData: picture });
   const [port] = (await once(source, 'message')) as [number];
-  // Where the gateway does not start, nobody closes it.
+  // Where the gateway does not start, it is not closed.
   source.unref();
   const origin = `http://127.0.0.1:${port}`;
   const gateway = await startGatewayProcess({
@@ -79,13 +60,19 @@ export async function startWorld(env: NodeJS.ProcessEnv = {}): Promise<World> {
     url: gateway.url,
     siteUrl: gateway.connect_url,
     pid: servingPid(gateway),
+    /** Origin of the source, which the gateway may fetch from. */
     source: origin,
+    /** A small photograph. */
     picture,
+    /** The attacker's key; its tenant has no rate. */
     key: gateway.first_key?.key ?? '',
+    /** A key of another tenant. */
     quietKey: await issueKey('quiet'),
     issueKey,
     alive: () => gateway.child.exitCode === null && gateway.child.signalCode === null,
+    /** Has the gateway collect its garbage. */
     collect: () => void process.kill(servingPid(gateway), 'SIGUSR2'),
+    /** What the gateway logged of its own faults, the last few. */
     said: () => faults.slice(-3),
     async close() {
       await gateway.stop('SIGKILL');
@@ -95,23 +82,19 @@ export async function startWorld(env: NodeJS.ProcessEnv = {}): Promise<World> {
   };
 }
 
-/** Lines of the log that tell of a bug, and what a dying process prints. */
+/** Lines of the log that show a bug, and what a dying process prints. */
 function faultsOf({ child }: GatewayProcess): string[] {
   const faults: string[] = [];
   const keep = (line: string) => {
-    const told = !line.startsWith('{') || (JSON.parse(line) as { code?: string }).code === 'internal';
-    if (told && line.trim() !== '') faults.push(line.slice(0, 500));
+    const isFault = !line.startsWith('{') || (JSON.parse(line) as { code?: string }).code === 'internal';
+    if (isFault && line.trim() !== '') faults.push(line.slice(0, 500));
   };
   if (child.stdout) createInterface({ input: child.stdout }).on('line', keep);
   if (child.stderr) createInterface({ input: child.stderr }).on('line', keep);
   return faults;
 }
 
-async function command(
-  gateway: GatewayProcess,
-  path: string,
-  body: object,
-): Promise<Record<string, unknown>> {
+async function command(gateway: GatewayProcess, path: string, body: object) {
   const response = await fetch(`${gateway.connect_url}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${operatorToken}`, 'content-type': 'application/json' },

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import type { FileField } from '../../../schemas/declared-helper.js';
 import { describeFile } from '../../../schemas/parameters/compile-schema.js';
 import { type ParameterProperty, uploadsOf } from '../../../schemas/parameters/parameters.js';
 import { type Config, loadConfig } from '../../config.js';
 import type { LocalHelpers } from '../../local-helpers.js';
-import { openStderrLog } from '../../observability/log.js';
+import { openLog } from '../../observability/log.js';
 import { discoverPlugins } from '../../plugins/discover.js';
 import { builtinPlugins, usualFolder } from '../../plugins/paths.js';
 import type { Helper } from '../../plugins/registry.js';
@@ -29,7 +29,7 @@ export async function callLocally(words: string[]): Promise<void> {
   const given = loadConfig(process.env);
   // No more threads than there can be files.
   const config = { ...given, poolThreads: Math.min(given.poolThreads, Math.max(1, words.length - 1)) };
-  const logger = await logOnStderr(config.logLevel);
+  const logger = await openLog(config.logLevel, process.stderr);
   const local = await openHelpers(config, words, logger);
   try {
     process.exitCode = await runLocally(words, {
@@ -43,52 +43,29 @@ export async function callLocally(words: string[]): Promise<void> {
   } finally {
     await local.close();
   }
-  await drained(process.stdout);
+  // Until all output has been read, or its reader has closed it.
+  while (process.stdout.writableLength > 0 && !process.stdout.destroyed)
+    await once(process.stdout, 'drain').catch(() => undefined);
   exitSoon();
 }
 
-/**
- * Opens the helpers of the configuration's folders. Where none is configured, `./helpers` is used as by `dev`, but only for helpers
- * that the package does not have: in other projects a folder of that name holds no plugins, and its modules should not run. Files that
- * cannot be loaded are printed and left out.
- */
+/** Opens the configured helpers, else `./helpers`, as `dev`: but not for the package's own, as it may hold no plugins. */
 async function openHelpers(config: Config, words: readonly string[], logger: Logger): Promise<LocalHelpers> {
   const folder = resolve(usualFolder);
   const isThere = async () => (await stat(folder).catch(() => undefined))?.isDirectory() ?? false;
   if (config.pluginDirs.length > 0 || !(await isThere())) return openLocalHelpers(config, logger);
   const shipped = new Set((await discoverPlugins(builtinPlugins)).plugins.map(({ id }) => id));
-  if (shipped.has(words[serviceAt(words, (word) => shipped.has(word))] ?? ''))
-    return openLocalHelpers(config, logger);
+  const service = words[serviceAt(words, (word) => shipped.has(word))] ?? '';
+  if (shipped.has(service)) return openLocalHelpers(config, logger);
   return openLocalHelpers({ ...config, pluginDirs: [folder] }, logger, process.env, {
     onProblem: (problem) => process.stderr.write(`${problemLines([problem])}\n`),
   });
 }
 
-/** Resolves when all output has been read, or its reader has closed it. */
-async function drained(stream: NodeJS.WriteStream): Promise<void> {
-  while (stream.writableLength > 0 && !stream.destroyed) {
-    await once(stream, 'drain').catch(() => undefined);
-  }
-}
-
-async function logOnStderr(level: string): Promise<Logger> {
-  if (process.stderr.isTTY) {
-    const { readableLog } = await import('../../observability/readable-log.js');
-    return pino({ level }, readableLog(process.stderr));
-  }
-  return openStderrLog(level);
-}
-
-interface LocalCallOptions extends CallOptions {
-  local: LocalHelpers;
-  /** Calls at a time. */
-  most: number;
-}
-
-/** Calls helpers of this process; gives the exit code. */
+/** Calls helpers of this process, `most` at a time; gives the exit code. */
 export function runLocally(
   words: readonly string[],
-  { local, most, ...options }: LocalCallOptions,
+  { local, most, ...options }: CallOptions & { local: LocalHelpers; most: number },
 ): Promise<number> {
   const { registry } = local;
   const target: CallTarget = {
@@ -119,23 +96,21 @@ export function runLocally(
 export function helpOf({ id, declaration, parameters }: Helper): string {
   const { summary, description, files, examples } = declaration;
   const many = files.length > 0 ? ' [FILES…]' : '';
-  const fileRows = files.map(fileRowOf);
   const own = new Set(files.filter(({ field, parameter }) => field === parameter).map(({ field }) => field));
   const rows = parameters.properties.filter(({ name }) => !own.has(name)).map(rowOf);
+  const lines = examples.map(({ input }) => `  ${exampleLine(id, input, files)}`);
   return [
     `Usage: helper-gateway call ${id} [--parameter value …]${many}`,
     summary,
     ...(description === undefined ? [] : [description]),
-    section('Parameters', [...fileRows, ...rows]),
+    section('Parameters', [...files.map(fileRowOf), ...rows]),
     section('Options', [
       ['--out FILE', 'write the result to a file; "-" is standard output'],
       ['--out-dir DIR', 'write the result of each file into a folder, named like the file'],
       ['--json', 'print the whole envelope, errors too; of many files a line each'],
       ['--set NAME=VALUE', 'give a parameter any value, also "-" or one that has the name of an option'],
     ]),
-    ...(examples.length === 0
-      ? []
-      : [`Examples\n${examples.map((each) => `  ${exampleLine(id, each.input, files)}`).join('\n')}`]),
+    ...(lines.length === 0 ? [] : [['Examples', ...lines].join('\n')]),
   ].join('\n\n');
 }
 

@@ -29,11 +29,6 @@ const settings = ['server', 'key'];
 /** Bytes that a file is read to: the gateway says itself what it accepts. */
 const mostBytes = 1024 ** 3;
 
-interface ServerCallOptions extends Omit<CallOptions, 'logger'> {
-  /** The API key where the words name none. */
-  key: string | undefined;
-}
-
 /** Calls a helper of the gateway that `--server` names. */
 export async function callOnServer(words: string[]): Promise<void> {
   process.exitCode = await runOnServer(words, {
@@ -44,10 +39,10 @@ export async function callOnServer(words: string[]): Promise<void> {
   });
 }
 
-/** Makes a single call as that call, and calls of many files as jobs; gives the exit code. */
+/** Makes one call as that call, those of many files as jobs; gives the exit code. `key` is for words that name none. */
 export async function runOnServer(
   words: readonly string[],
-  { key, ...options }: ServerCallOptions,
+  { key, ...options }: Omit<CallOptions, 'logger'> & { key: string | undefined },
 ): Promise<number> {
   const { screen, signal } = options;
   try {

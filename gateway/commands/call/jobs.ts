@@ -22,10 +22,7 @@ export interface Job {
 
 const notAccepted = 'is not taken by this helper; a value stands behind its name (--NAME VALUE), but here is';
 
-/**
- * The calls of a command line: one for each file that it names, sent in the helper's first file field; otherwise one. A file that
- * another field's option names is sent with each of them, from the disk or by its url.
- */
+/** The calls of a command line: one for each file, sent in the helper's first file field; otherwise one. */
 export function jobsOf(
   words: Words,
   { files: fields }: { files: readonly Pick<FileField, 'field' | 'parameter' | 'types'>[] },
@@ -104,7 +101,7 @@ export async function readUpload(
   { field, types = [] }: Pick<FileField, 'field' | 'types'>,
   input: Input,
 ): Promise<FileBytes> {
-  // Without a name that says its type, it is of the type that the field takes.
+  // Without a name that says its type, it is of the type that the field accepts.
   const unnamed = types.find((type) => !type.includes('*')) ?? unknownType;
   if (path === '-') return { bytes: await input.read(field), type: unnamed };
   try {

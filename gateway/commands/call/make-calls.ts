@@ -10,7 +10,7 @@ import type { Reply } from '../../local-helpers.js';
 import { columns, printJson } from '../output.js';
 import { type Input, type Job, jobsOf } from './jobs.js';
 import { type AnswerForm, planResultPaths, type ResultPaths, writeResult } from './results.js';
-import { readWords, serviceAt } from './words.js';
+import { readWords, serviceAt, type Words } from './words.js';
 
 /** What can be called: the helpers of this process, or those of a gateway elsewhere. */
 export interface CallTarget {
@@ -81,11 +81,9 @@ export async function runCall(
   const at = serviceAt(words, (word) => find(word) !== undefined, settings);
   const service = words[at];
   const helper = service === undefined ? undefined : find(service);
-  if (helper === undefined) {
+  if (!helper) {
     const { help, json } = readWords(words, () => true, settings);
-    if (!help) return printUnknown(service ?? '', list, screen, json);
-    printText(screen.stdout, unknownHelper(undefined, list));
-    return 0;
+    return printUnknown(service, list, screen, { help, json });
   }
   const rest = words.filter((_, index) => index !== at);
   const read = readWords(rest, (name) => helper.booleans.includes(name), settings);
@@ -108,14 +106,12 @@ export async function runCall(
     const [only] = jobs;
     if (!only || jobs.length > 1) {
       const failed = await makeMany(jobs, make, calls.most, { screen, signal, json });
-      if (signal.aborted) return interruptedCode;
-      return failed === 0 ? 0 : failedCode;
+      return signal.aborted ? interruptedCode : failed === 0 ? 0 : failedCode;
     }
     const outcome = await make(only);
     if (signal.aborted && !outcome.ok) return interruptedCode;
-    const fine = printOne(outcome, screen, json);
-    if (signal.aborted) return interruptedCode;
-    return fine ? 0 : failedCode;
+    const isFine = printOne(outcome, screen, json);
+    return signal.aborted ? interruptedCode : isFine ? 0 : failedCode;
   } finally {
     await calls.close?.();
   }
@@ -155,14 +151,11 @@ async function deliver(answer: Answer, job: Job, { option, pathFor }: ResultPath
   const path = await pathFor(job, type);
   if (path === undefined)
     return answer.kind === 'bytes' ? { bytes: answer.bytes, type } : { data: JSON.parse(String(bytes)) };
-  await writeResult(path, bytes, { option });
+  await writeResult(path, bytes, option);
   return { out: path, type, size: bytes.length };
 }
 
-/**
- * Makes the calls of many files, some at a time, and gives how many failed: a failure costs the others nothing. A terminal has one
- * line of progress, and a line for each file that failed; otherwise, and where results are data, each file has a line of JSON.
- */
+/** Makes the calls of many files; gives how many failed. A terminal has a line of progress, a program lines of JSON. */
 async function makeMany(
   jobs: readonly Job[],
   make: (job: Job) => Promise<Outcome>,
@@ -264,11 +257,8 @@ function lineOf(outcome: Outcome): object {
   const { file } = outcome;
   if (!outcome.ok) return { file, ok: false, error: failure(outcome.error, outcome.meta).error };
   const { result } = outcome;
-  return {
-    file,
-    ok: true,
-    ...('bytes' in result ? { type: result.type, size: result.bytes.length } : result),
-  };
+  const what = 'bytes' in result ? { type: result.type, size: result.bytes.length } : result;
+  return { file, ok: true, ...what };
 }
 
 function errorLines({ code, message, details }: GatewayError): string {
@@ -276,31 +266,29 @@ function errorLines({ code, message, details }: GatewayError): string {
   return details.map(sentenceOf).join('\n       ');
 }
 
-/** Lists the helpers for an unknown name or without one, which its first line says. */
-function unknownHelper(service: string | undefined, helpers: CallTarget['list']): string {
-  const nearest = didYouMean(
-    service ?? '',
-    helpers.map(({ id }) => id),
-  );
-  const first = service ? `there is no helper ${quote(service)}${nearest}` : 'name a helper';
-  return [
-    service === undefined ? 'Usage: helper-gateway call SERVICE [--parameter value …] [FILES…]' : first,
+/** Lists the helpers for `--help`, and for an unknown name or without one, which its first line says. */
+function printUnknown(
+  service: string | undefined,
+  helpers: CallTarget['list'],
+  { stdout, stderr }: Screen,
+  { help, json }: Pick<Words, 'help' | 'json'>,
+): number {
+  const ids = helpers.map(({ id }) => id);
+  const unknown = service && `there is no helper ${quote(service)}${didYouMean(service, ids)}`;
+  const problem = unknown || 'name a helper';
+  if (json && !help) {
+    printJson(stdout, { ok: false, error: { code: 'not_found', message: problem } });
+    return usageCode;
+  }
+  const usage = 'Usage: helper-gateway call SERVICE [--parameter value …] [FILES…]';
+  const lines = [
+    help ? usage : `Error: ${problem}`,
     '',
     ...columns(helpers.map(({ id, summary }) => [`  ${id}`, summary])),
     '',
     'helper-gateway call SERVICE --help shows its parameters.',
     'With --server URL a gateway there does the work, by the key of --key or HELPER_KEY.',
-  ].join('\n');
-}
-
-function printUnknown(
-  service: string,
-  helpers: CallTarget['list'],
-  { stdout, stderr }: Screen,
-  json: boolean,
-): number {
-  const text = unknownHelper(service, helpers);
-  if (json) printJson(stdout, { ok: false, error: { code: 'not_found', message: text.split('\n', 1)[0] } });
-  else printText(stderr, `Error: ${text}`);
-  return usageCode;
+  ];
+  printText(help ? stdout : stderr, lines.join('\n'));
+  return help ? 0 : usageCode;
 }

@@ -23,10 +23,7 @@ export interface ResultPaths {
   problem: GatewayError | undefined;
   /** The option that says where. */
   option: 'out' | 'out-dir';
-  /**
-   * The path for a result of this media type; undefined for standard output. Throws `invalid_input` where the result would replace
-   * what this run reads or has written.
-   */
+  /** Undefined for standard output. Throws where the result would replace what this run reads or has written. */
   pathFor(job: Job, type: string): Promise<string | undefined>;
 }
 
@@ -86,15 +83,10 @@ export async function planResultPaths({ words, service, jobs, form }: PlanOption
 }
 
 function usageProblem({ out, outDir }: PlanOptions['words'], count: number): GatewayError | undefined {
-  if (out !== undefined && outDir !== undefined) {
-    return inputError([{ field: 'out', problem: 'is given together with out-dir; give only one of them' }]);
-  }
-  if (out !== undefined && count > 1) {
-    return inputError([
-      { field: 'out', problem: `is one file for ${count} results; give a folder with --out-dir` },
-    ]);
-  }
-  return undefined;
+  const both = outDir !== undefined && 'is given together with out-dir; give only one of them';
+  const many = count > 1 && `is one file for ${count} results; give a folder with --out-dir`;
+  const problem = out !== undefined && (both || many);
+  return problem ? inputError([{ field: 'out', problem }]) : undefined;
 }
 
 function replaced(field: 'out' | 'out-dir', found: string): GatewayError {
@@ -111,11 +103,7 @@ function expectedEnding(values: Words['values'], form: AnswerForm): string | und
   return type && (extension(type) || undefined);
 }
 
-/**
- * Names the jobs' results like their sources; a second result of the same name gets a number. Which one gets it depends on the order of
- * the jobs, not on the order in which they end, so numbers are given before the first call. Where each keeps its source's format,
- * `a.png` and `a.jpg` do not share a name.
- */
+/** Names results like their sources; the second of a name gets a number, by the order of jobs, before any call. */
 function createNames(
   jobs: readonly Job[],
   service: string,
@@ -123,7 +111,7 @@ function createNames(
 ): (job: Job, ending: string) => string {
   const used = new Set<string>();
   const stems = new Set<string>();
-  const names = new Map<Job, { stem: string; own: string; shared: boolean }>();
+  const names = new Map<Job, (ending: string) => string>();
   for (const job of jobs) {
     const { file = '-' } = job;
     const source = file === '-' ? service.replaceAll('/', '-') : basename(file);
@@ -132,16 +120,15 @@ function createNames(
     const nth = (n: number) => (n === 1 ? stem : `${stem}-${n}`);
     let n = 1;
     while (used.has(fold(`${nth(n)}.${own}`))) n += 1;
-    used.add(fold(`${nth(n)}.${own}`));
-    names.set(job, { stem: nth(n), own, shared: stems.has(fold(nth(n))) });
-    stems.add(fold(nth(n)));
-  }
-  return (job, ending) => {
-    const { stem, own, shared } = names.get(job) as { stem: string; own: string; shared: boolean };
+    const name = nth(n);
+    const isShared = stems.has(fold(name));
+    used.add(fold(`${name}.${own}`));
+    stems.add(fold(name));
     // A source whose name says another format than its bytes.
-    const name = shared && own !== '' && own !== ending ? `${stem}.${own}` : stem;
-    return `${name}.${ending}`;
-  };
+    const nameFor = (ending: string) => (isShared && own !== '' && own !== ending ? `${name}.${own}` : name);
+    names.set(job, (ending) => `${nameFor(ending)}.${ending}`);
+  }
+  return (job, ending) => names.get(job)?.(ending) ?? '';
 }
 
 /** Some file systems do not distinguish upper and lower case, nor the forms of Unicode: results must differ by more than these. */
@@ -192,8 +179,7 @@ function standardInput() {
   try {
     return fstatSync(0, { bigint: true });
   } catch {
-    // Closed.
-    return undefined;
+    return undefined; // It is closed.
   }
 }
 
@@ -205,14 +191,11 @@ async function realFolder(path: string): Promise<string> {
   );
 }
 
-/**
- * Writes a whole file or none: what is cut off stands beside it under another name, and goes. Throws `invalid_input` on the
- * option that named the place.
- */
+/** Writes a whole file or none. Throws `invalid_input` on the option that named the place. */
 export async function writeResult(
   path: string,
   bytes: Uint8Array | string,
-  { option }: { option: 'out' | 'out-dir' },
+  option: 'out' | 'out-dir',
 ): Promise<void> {
   const unfinished = join(dirname(path), `.${basename(path)}.${randomUUID().slice(0, 8)}`);
   try {
@@ -223,10 +206,8 @@ export async function writeResult(
   } catch (error) {
     // It may be that nothing can be there at all, as below a file.
     await rm(unfinished, { force: true }).catch(() => undefined);
-    throw inputError(
-      [{ field: option, problem: `cannot be written to: ${writeProblem(error, path)}` }],
-      error,
-    );
+    const problem = `cannot be written to: ${writeProblem(error, path)}`;
+    throw inputError([{ field: option, problem }], error);
   }
 }
 

@@ -29,10 +29,7 @@ interface Loaded {
   file: FileBytes;
 }
 
-/**
- * Sends the calls to a gateway's jobs in batches, in their order, and downloads each result as soon as it is there. `begun` resolves when
- * the gateway has accepted the first batch. `close` cancels what is still to be done after an interruption.
- */
+/** Sends the calls as jobs, in batches, and downloads each result once it is there. `begun`: the first was accepted. */
 export function createServerJobs({ client, helper, jobs, signal }: ServerJobsOptions) {
   const replies = new Map(jobs.map((job) => [job, deferred<Reply>()]));
   // A rejection before its reply is awaited must not count as unhandled.
@@ -95,21 +92,18 @@ export function createServerJobs({ client, helper, jobs, signal }: ServerJobsOpt
     const made = await client
       .data('/jobs', { method: 'POST', headers, body: () => form, lingers: true })
       .catch((error) => {
-        if (!isTooLarge(error)) throw error;
-        return { error };
+        if (error instanceof GatewayError && error.code === 'too_large') return { error };
+        throw error;
       });
     if ('error' in made) return sendLess(batch, made.error);
-    const { id } = made;
+    const id = String(made.id);
     begun.resolve();
-    open.add(String(id));
-    running.push(
-      follow(
-        String(id),
-        batch.map(({ job }) => job),
-      ).catch((error) => {
-        for (const { job } of batch) replies.get(job)?.reject(error);
-      }),
-    );
+    open.add(id);
+    const calls = batch.map(({ job }) => job);
+    const followed = follow(id, calls).catch((error) => {
+      for (const job of calls) replies.get(job)?.reject(error);
+    });
+    running.push(followed);
   }
 
   /** What is too large for the gateway costs no other file: the batch is halved until that one is alone. */
@@ -135,15 +129,11 @@ export function createServerJobs({ client, helper, jobs, signal }: ServerJobsOpt
         if (ended.has(index) || state === 'waiting' || state === 'running') continue;
         ended.add(index);
         const job = calls[index];
-        if (job) void downloads(() => download(id, index, state)).then(...settle(job));
+        const reply = job && replies.get(job);
+        if (reply) void downloads(() => download(id, index, state)).then(reply.resolve, reply.reject);
       }
     }
     open.delete(id);
-  }
-
-  function settle(job: Job): [(reply: Reply) => void, (error: unknown) => void] {
-    const reply = replies.get(job);
-    return [(value) => reply?.resolve(value), (error) => reply?.reject(error)];
   }
 
   async function* itemsOf(id: string): AsyncIterable<{ index: number; state: string }> {
@@ -173,10 +163,6 @@ export function createServerJobs({ client, helper, jobs, signal }: ServerJobsOpt
       await Promise.all([...open].map((id) => client.cancel(`/jobs/${id}`)));
     },
   };
-}
-
-function isTooLarge(error: unknown): boolean {
-  return error instanceof GatewayError && error.code === 'too_large';
 }
 
 function deferred<T>() {

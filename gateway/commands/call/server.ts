@@ -27,17 +27,7 @@ interface ServerRequest {
 }
 
 /** A gateway elsewhere. */
-export interface ServerClient {
-  /**
-   * Sends a request, again where the gateway has no time now or cannot be reached: what is sent twice must be done once. Throws a
-   * `GatewayError` where it cannot be reached at all.
-   */
-  send(path: string, request?: ServerRequest): Promise<ServerAnswer>;
-  /** The same for a JSON answer: its data. Throws the error that the envelope holds. */
-  data(path: string, request?: ServerRequest): Promise<Record<string, unknown>>;
-  /** Sends a DELETE, with a short timeout of its own, after an interruption too. Never rejects. */
-  cancel(path: string): Promise<void>;
-}
+export type ServerClient = ReturnType<typeof createServerClient>;
 
 /** Tries of one request. Two minutes of a gateway that restarts, or of a tenant's rate, must not end a thousand files' work. */
 const mostTries = 12;
@@ -46,7 +36,7 @@ const cancelMs = 2_000;
 const lingerMs = 5_000;
 
 /** Makes a client of a gateway's API, whose address may have a path. */
-export function createServerClient(url: string, key: string | undefined, signal: AbortSignal): ServerClient {
+export function createServerClient(url: string, key: string | undefined, signal: AbortSignal) {
   const base = url.endsWith('/') ? url.slice(0, -1) : url;
   const authorization: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
 
@@ -65,13 +55,11 @@ export function createServerClient(url: string, key: string | undefined, signal:
       redirect: 'error',
       signal: ended,
     });
-    return {
-      status: response.status,
-      headers: response.headers,
-      bytes: new Uint8Array(await response.arrayBuffer()),
-    };
+    const { status, headers: answered } = response;
+    return { status, headers: answered, bytes: new Uint8Array(await response.arrayBuffer()) };
   }
 
+  /** Sends a request, again where the gateway has no time or is away; throws where it is never reached. */
   async function send(path: string, request: ServerRequest = {}): Promise<ServerAnswer> {
     for (let tried = 1; ; tried += 1) {
       const answer = await once(path, request).catch((error) => {
@@ -88,13 +76,15 @@ export function createServerClient(url: string, key: string | undefined, signal:
 
   return {
     send,
-    async data(path, request) {
+    /** The same for a JSON answer: its data. Throws the error that the envelope holds. */
+    async data(path: string, request?: ServerRequest): Promise<Record<string, unknown>> {
       const answer = await send(path, request);
       const { body } = envelopeOf(answer, base);
       if (body.ok) return body.data as Record<string, unknown>;
       throw errorOf(body, answer.status);
     },
-    async cancel(path) {
+    /** Sends a DELETE, with a short timeout of its own, after an interruption too. Never rejects. */
+    async cancel(path: string): Promise<void> {
       await once(path, { method: 'DELETE' }, AbortSignal.timeout(cancelMs)).catch(() => undefined);
     },
   };
@@ -141,9 +131,8 @@ function envelopeOf(
   } catch {
     // Not written by a gateway; reported below.
   }
-  throw new GatewayError(status === 413 ? 'too_large' : 'upstream_failed', {
-    message: `What answers at ${base} is no gateway, or stands before one: it says ${status}, and not in a gateway's words.`,
-  });
+  const message = `The answer of ${base} (status ${status}) is not a gateway's: that URL is none, or a proxy stands before it.`;
+  throw new GatewayError(status === 413 ? 'too_large' : 'upstream_failed', { message });
 }
 
 interface RemoteError {
@@ -157,28 +146,22 @@ function errorOf({ error }: { error?: RemoteError }, status: number): GatewayErr
   const { code = '', message = `The gateway answered with status ${status}.`, details } = error ?? {};
   // The gateway's own words name what a url has, and here there is an option.
   if (code === 'key_missing') {
-    return new GatewayError(code, {
-      message: 'The gateway wants an API key: set HELPER_KEY, or give it as --key KEY.',
-    });
+    const wanted = 'The gateway wants an API key: set HELPER_KEY, or give it as --key KEY.';
+    return new GatewayError(code, { message: wanted });
   }
   const known: ErrorCode = Object.hasOwn(errorTable, code) ? (code as ErrorCode) : 'upstream_failed';
   return new GatewayError(known, { message, ...(details ? { details } : {}) });
 }
 
 /** A call as a request: a form, with files beside its fields where there are some. Throws what is wrong with the words already. */
-export function toRequest(given: GivenInput): { method: string; body: () => BodyInit } {
-  const { query, uploads = new Map() } = given;
+export function toRequest({ query, uploads }: GivenInput): { method: string; body: () => BodyInit } {
   if (query && query.problems.length > 0) throw inputError([...query.problems]);
   const values = [...(query?.values ?? [])];
-  if (uploads.size === 0) return { method: 'POST', body: () => new URLSearchParams(values) };
-  const body = multipart(values, [...uploads]);
+  const body = uploads?.size ? multipart(values, uploads) : new URLSearchParams(values);
   return { method: 'POST', body: () => body };
 }
 
-/**
- * A multipart body, with its boundary in its type. `FormData` writes every line end of a text as CR LF, so the helper would be given
- * another text than was typed.
- */
+/** A multipart body, with its boundary in its type. `FormData` would write every line end of a text as CR LF. */
 export function multipart(
   values: Iterable<readonly [name: string, text: string]>,
   files: Iterable<readonly [field: string, file: FileBytes]>,
@@ -244,62 +227,52 @@ interface Operation {
   responses?: Record<string, { content?: Record<string, unknown> } | undefined>;
 }
 
-interface Document {
-  paths?: Record<string, { get?: Operation; post?: Operation } | undefined>;
-}
-
-/** Parameters of the gateway's own. */
-const notItsOwn = new Set(['ak']);
-/** Paths of the gateway's own that take both methods, as helpers do. */
+/** Paths of the gateway's own that accept both methods, as helpers do. */
 const ownPath = /^\/jobs(?:\/|$)/;
 /** No name of a file: those have a dot. */
 const mayBeId = /^[a-z0-9][a-z0-9_-]*(?:\/[a-z0-9][a-z0-9_-]*)*$/;
 
-/**
- * Reads the helpers of a gateway from its OpenAPI document. Where it shows none (`HELPER_DOCS=off`), any id that a helper may have is
- * believed to be one.
- */
+/** Reads the helpers from the OpenAPI document. Without one (`HELPER_DOCS=off`) any possible id counts as a helper. */
 export async function readServedHelpers(
   client: ServerClient,
 ): Promise<Pick<CallTarget, 'list'> & { find(id: string): ServedHelper | undefined }> {
   const { status, bytes } = await client.send('/openapi.json');
-  if (status === 404) return { list: [], find: (id) => (mayBeId.test(id) ? undescribed(id) : undefined) };
+  // Nothing is known of its answers, so a format that is named is believed.
+  const form = { onlyData: false, pictures: true };
+  const unknown = {
+    summary: '',
+    parameters: [],
+    files: [{ field: 'file', parameter: 'url' }],
+    form,
+    once: false,
+  };
+  if (status === 404) return { list: [], find: (id) => (mayBeId.test(id) ? { id, ...unknown } : undefined) };
   if (status !== 200) throw noDocument(status);
-  let document: Document;
+  let document: { paths?: Record<string, { get?: Operation; post?: Operation } | undefined> };
   try {
     document = JSON.parse(Buffer.from(bytes).toString());
   } catch {
     throw noDocument(status);
   }
-  const found = new Map<string, { get: Operation | undefined; post: Operation }>();
+  const found = new Map<string, ServedHelper>();
   for (const [path, { get, post } = {}] of Object.entries(document.paths ?? {})) {
-    if ((get || post?.['x-effects']) && post && !ownPath.test(path)) found.set(path.slice(1), { get, post });
+    const isHelper = (get || post?.['x-effects']) && post && !ownPath.test(path);
+    if (isHelper) found.set(path.slice(1), readHelper(path.slice(1), get, post));
   }
-  return {
-    list: [...found].map(([id, { post }]) => ({ id, summary: post.summary ?? '' })),
-    find(id) {
-      const operations = found.get(id);
-      return operations && readHelper(id, operations.get, operations.post);
-    },
-  };
+  return { list: [...found.values()], find: (id) => found.get(id) };
 }
 
-/** Parameters as of GET, or of the form of a helper that takes POST alone. */
+/** Parameters as of GET, or of the form of a helper that accepts POST alone. */
 function parametersOf(get: Operation | undefined, post: Operation): NonNullable<Operation['parameters']> {
   if (get) return get.parameters ?? [];
   const form = post.requestBody?.content?.['application/x-www-form-urlencoded']?.schema;
-  return propertiesOf(form).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    schema,
-    description: schema.description ?? '',
-  }));
+  return propertiesOf(form).map(([name, schema]) => ({ ...schema, name, in: 'query', schema }));
 }
 
 function readHelper(id: string, get: Operation | undefined, post: Operation): ServedHelper {
   const declared = parametersOf(get, post);
   const parameters = declared.flatMap(({ name, in: place, description = '', schema }) =>
-    name !== undefined && place === 'query' && !notItsOwn.has(name)
+    name !== undefined && place === 'query' && name !== 'ak'
       ? [{ name, description, isBoolean: schema?.type === 'boolean' }]
       : [],
   );
@@ -308,8 +281,8 @@ function readHelper(id: string, get: Operation | undefined, post: Operation): Se
   const files = fields.flatMap(([field, { format, contentMediaType }]) => {
     if (format !== 'binary') return [];
     const parameter = [field === 'file' ? 'url' : `${field}_url`, field].find((name) => names.has(name));
-    const types = contentMediaType?.split(',').map((type) => type.trim());
-    return [{ field, parameter: parameter ?? field, ...(types ? { types } : {}) }];
+    const types = contentMediaType ? { types: [contentMediaType] } : {};
+    return [{ field, parameter: parameter ?? field, ...types }];
   });
   const types = Object.keys(post.responses?.[200]?.content ?? {});
   const form = {
@@ -325,14 +298,7 @@ function propertiesOf({ properties = {}, allOf = [] }: Schema = {}): [string, Sc
   return [...Object.entries(properties), ...allOf.flatMap(propertiesOf)];
 }
 
-function undescribed(id: string): ServedHelper {
-  // Nothing is known of its answers, so a format that is named is believed.
-  const form = { onlyData: false, pictures: true };
-  return { id, summary: '', parameters: [], files: [{ field: 'file', parameter: 'url' }], form, once: false };
-}
-
 function noDocument(status: number): GatewayError {
-  return new GatewayError('upstream_failed', {
-    message: `What answers there is no gateway: its /openapi.json has status ${status}.`,
-  });
+  const message = `That URL is not a helper-gateway: its /openapi.json has status ${status}.`;
+  return new GatewayError('upstream_failed', { message });
 }

@@ -10,7 +10,6 @@ import { type LoadRegistryOptions, loadRegistry } from '../../plugins/load-regis
 import { builtinPlugins } from '../../plugins/paths.js';
 import {
   cutLimits,
-  type Environment,
   type Helper,
   type MostAllowed,
   PluginError,
@@ -27,15 +26,11 @@ export async function runCheck(folder: string, terminal: Terminal, json: boolean
     // No other variable matters here, and a faulty one must not stop the check.
     const { HELPER_TASK_TIMEOUT_MS, HELPER_MAX_IMAGE_BYTES } = process.env;
     const most = loadConfig({ HELPER_TASK_TIMEOUT_MS, HELPER_MAX_IMAGE_BYTES });
+    const plugins = helpers.map((helper) => describeHelper(helper, most));
+    const lines = skipped.map(({ file, reason }) => `${file} ${reason}`);
     return {
-      data: {
-        plugins: helpers.map((helper) => describeHelper(helper, process.env, most)),
-        ...(skipped.length > 0 ? { skipped } : {}),
-      },
-      result: [
-        reportHelpers(helpers, process.env, most),
-        ...skipped.map(({ file, reason }) => `${file} ${reason}`),
-      ].join('\n'),
+      data: skipped.length > 0 ? { plugins, skipped } : { plugins },
+      result: [...reportHelpers(helpers, most), ...lines].join('\n'),
     };
   });
 }
@@ -56,10 +51,7 @@ export async function loadCheckedHelpers(
   return undefined;
 }
 
-/**
- * Loads the plugins of a folder as the start does, but without setup and configuration. The package's own plugins are loaded with
- * them, because their routes come first.
- */
+/** Loads the plugins of a folder as the start does, beside the package's own, but without setup and configuration. */
 export async function checkFolder(
   folder: string,
   { lookMs = importTimeoutMs, onSkipped }: Pick<LoadRegistryOptions, 'lookMs' | 'onSkipped'> = {},
@@ -94,14 +86,12 @@ export async function loadHelpers(folders: string[]): Promise<Registry> {
 
 function asInvalidInput({ problems }: PluginError): GatewayError {
   const details = problems.map(({ file, reason }) => ({ field: file, problem: reason }));
-  return new GatewayError('invalid_input', {
-    message: 'Not every plugin can be served; see details.',
-    details,
-  });
+  const message = 'Not every plugin can be served; see details.';
+  return new GatewayError('invalid_input', { message, details });
 }
 
 /** What a helper is and needs, for programs: the names of its variables, never a value. */
-function describeHelper({ id, file, declaration }: Helper, env: Environment, most: MostAllowed): object {
+function describeHelper({ id, file, declaration }: Helper, most: MostAllowed): object {
   const { summary, runs, timeoutMs, files, config, setup, output, examples, effects, repeatable } =
     declaration;
   return {
@@ -119,7 +109,7 @@ function describeHelper({ id, file, declaration }: Helper, env: Environment, mos
       name,
       env: variable,
       required,
-      set: Boolean(env[variable]),
+      set: Boolean(process.env[variable]),
     })),
     setup,
     output: output !== undefined,
@@ -128,19 +118,19 @@ function describeHelper({ id, file, declaration }: Helper, env: Environment, mos
 }
 
 /** The same for people: a line for each helper, and below it what it needs. */
-function reportHelpers(helpers: readonly Helper[], env: Environment, most: MostAllowed): string {
+function reportHelpers(helpers: readonly Helper[], most: MostAllowed): string[] {
   if (helpers.length === 0)
-    return 'No plugins here: a plugin is <route>.mjs, .js, .ts or <route>/index.mjs below this folder.';
+    return ['No plugins here: a plugin is <route>.mjs, .js, .ts or <route>/index.mjs below this folder.'];
   const width = Math.max(...helpers.map(({ id }) => id.length));
   const lines = helpers.flatMap(({ id, declaration }) => [
     `  /${id.padEnd(width)}  ${declaration.runs.padEnd('inline'.length)}  ${declaration.summary}`,
-    ...needsOf(declaration, env, most).map((need) => `${' '.repeat(width + 5)}${need}`),
+    ...needsOf(declaration, most).map((need) => `${' '.repeat(width + 5)}${need}`),
   ]);
   const count = helpers.length === 1 ? '1 plugin is' : `${helpers.length} plugins are`;
-  return [`${count} fine:`, ...lines].join('\n');
+  return [`${count} fine:`, ...lines];
 }
 
-function needsOf(declaration: DeclaredHelper, env: Environment, most: MostAllowed): string[] {
+function needsOf(declaration: DeclaredHelper, most: MostAllowed): string[] {
   const { files, config, timeoutMs, setup, effects, repeatable } = declaration;
   const cuts = cutLimits(declaration, most).map(
     ({ field, declared, most: allowed, variable }) =>
@@ -152,7 +142,7 @@ function needsOf(declaration: DeclaredHelper, env: Environment, most: MostAllowe
     return `${names} (${kind}${required ? ', required' : ''}${place})`;
   });
   const variables = config.map(({ env: variable, required, default: preset }) => {
-    if (env[variable]) return `${variable} (set)`;
+    if (process.env[variable]) return `${variable} (set)`;
     if (preset !== undefined) return `${variable} (not set: ${JSON.stringify(preset)})`;
     return `${variable} (${required ? 'required, not set' : 'not set'})`;
   });

@@ -4,19 +4,10 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { fileURLToPath } from 'node:url';
 import { GatewayError, inputError } from '../../errors.js';
 import { makeFolder, writeProblem } from '../../file-system.js';
-import { discoverPlugins, partProblem, reservedProblem } from '../../plugins/discover.js';
+import { discoverPlugins, type FoundPlugin, partProblem, reservedProblem } from '../../plugins/discover.js';
 import { builtinPlugins } from '../../plugins/paths.js';
 import type { Answer } from '../output.js';
-import { commandName, quoteWord } from '../process.js';
-import {
-  editorFile,
-  editorText,
-  type Installed,
-  packageFile,
-  packageText,
-  pluginText,
-  testText,
-} from './templates.js';
+import { commandAssets, commandName, quoteWord } from '../process.js';
 
 export interface NewOptions {
   ts?: boolean;
@@ -26,10 +17,7 @@ export interface NewOptions {
 /** The folder that holds the package. */
 const root = fileURLToPath(new URL('.', import.meta.resolve('helper-gateway/package.json')));
 
-/**
- * Writes a plugin that works, its test, and what its folder lacks for editors and Node. Existing files are left as they are. Throws
- * `invalid_input` for a path that no helper can have, `exists` where a helper has it already.
- */
+/** Writes a plugin that works, its test, and what its folder lacks for editors and Node. Existing files are left as they are. */
 export async function createPlugin(
   path: string,
   { ts: typescript = false, dir }: NewOptions,
@@ -39,31 +27,27 @@ export async function createPlugin(
   const place = choosePlace(path, { dir, known: env.HELPER_PLUGINS?.split(':').filter(Boolean) ?? [], cwd });
   await refuseOccupied(place);
   const file = join(place.dir, ...`${place.route}.${typescript ? 'ts' : 'mjs'}`.split('/'));
-  const names = { route: place.route, file: `./${basename(file)}`, typescript };
-  await makeFolder(dirname(file)).catch((error) => {
-    throw noPlace(error, dirname(file), dirname(file));
+  const folder = dirname(file);
+  await makeFolder(folder).catch((error) => {
+    throw notWritable(error, folder, folder);
   });
   const installed = await installedFor(place.dir);
-  if (!(await writeNew(file, pluginText(names))))
+  if (!(await writeNew(file, templateText('plugin', place.route, file))))
     throw new GatewayError('exists', { message: `${file} is there already` });
   const written = [file];
   for (const [name, text] of [
-    [file.replace(/(\.\w+)$/, '.test$1'), testText(names)],
+    [file.replace(/(\.\w+)$/, '.test$1'), templateText('plugin.test', place.route, file)],
     [join(place.dir, packageFile.name), packageText(installed, packageName(place.dir))],
     [join(place.dir, editorFile.name), editorText(installed)],
   ] as const) {
     if (await writeNew(name, text)) written.push(name);
   }
   const answer = answerOf(place, written, cwd);
-  return typescript ? { ...answer, notes: await moduleNotes(place.dir) } : answer;
-}
-
-/** With the `package.json` that `npm install` writes, an editor takes TypeScript for CommonJS and marks every import. */
-async function moduleNotes(dir: string): Promise<string[]> {
-  const own = join(dir, packageFile.name);
-  const text = await readFile(own, 'utf8').catch(() => '');
-  if (/"type"\s*:\s*"module"/.test(text)) return [];
-  return [`For editors ${own} lacks "type": "module".`];
+  if (!typescript) return answer;
+  // With the `package.json` that `npm install` writes, an editor reads TypeScript as CommonJS and marks every import.
+  const own = join(place.dir, packageFile.name);
+  const isModule = /"type"\s*:\s*"module"/.test(await readFile(own, 'utf8').catch(() => ''));
+  return { ...answer, notes: isModule ? [] : [`For editors ${own} lacks "type": "module".`] };
 }
 
 function answerOf({ dir, route }: Place, written: readonly string[], cwd: string): Answer {
@@ -91,21 +75,17 @@ async function refuseOccupied({ dir, route }: Place): Promise<void> {
   for (const folder of [dir, builtinPlugins]) {
     const { plugins } = await discoverPlugins(folder);
     const owner = plugins.find(({ id }) => id === route);
-    if (owner) {
-      throw new GatewayError('exists', { message: `the route /${route} is taken by ${owner.file}` });
-    }
+    if (owner) throw new GatewayError('exists', { message: `the route /${route} is taken by ${owner.file}` });
     // Files beside a plugin's index belong to that plugin, and have no route.
-    const around = plugins.find(
-      ({ id, file }) => route.startsWith(`${id}/`) && /[\\/]index\.\w+$/.test(file),
-    );
-    if (around && folder === dir) {
-      throw inputError([{ field: 'dir/route', problem: `lies in the folder of the plugin ${around.file}` }]);
-    }
+    const isAround = ({ id, file }: FoundPlugin) =>
+      route.startsWith(`${id}/`) && /[\\/]index\.\w+$/.test(file);
+    const around = folder === dir && plugins.find(isAround);
+    if (around) throw placeError(`lies in the folder of the plugin ${around.file}`);
   }
 }
 
 /** The paths of this installation, relative to the folder where both may be moved together. */
-async function installedFor(dir: string): Promise<Installed> {
+async function installedFor(dir: string) {
   const from = (await realpath(dir)) === resolve(dir) ? resolve(dir) : undefined;
   const isNear = from !== undefined && from.split(sep)[1] === root.split(sep)[1];
   const base = isNear
@@ -117,12 +97,13 @@ async function installedFor(dir: string): Promise<Installed> {
   return { bin: `${path}/gateway/bin.cjs`, modules: `${path}/dist/types/gateway`, typeRoot };
 }
 
+type Installed = Awaited<ReturnType<typeof installedFor>>;
+
 function packageName(dir: string): string {
-  const name = basename(dir)
+  const words = basename(dir)
     .toLowerCase()
-    .replace(/[^a-z0-9-]+/g, '-')
-    .replace(/^-+|-+$/g, '');
-  return name || 'helpers';
+    .match(/[a-z0-9]+/g);
+  return words?.join('-') ?? 'helpers';
 }
 
 /** Whether it could be written because it was missing. */
@@ -132,20 +113,17 @@ async function writeNew(file: string, text: string): Promise<boolean> {
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw noPlace(error, file, dirname(file));
+    throw notWritable(error, file, dirname(file));
   }
 }
 
-function noPlace(error: unknown, path: string, folder: string): GatewayError {
-  const problem = `cannot be written to: ${writeProblem(error, path, folder)}`;
-  return inputError([{ field: 'dir/route', problem }], error);
+function notWritable(error: unknown, path: string, folder: string): GatewayError {
+  return placeError(`cannot be written to: ${writeProblem(error, path, folder)}`, error);
 }
 
-/** Where a new plugin goes. */
+/** Where a new plugin goes: the folder of plugins, and the route below it. */
 interface Place {
-  /** The folder of plugins. */
   dir: string;
-  /** The route below it, without a file's ending. */
   route: string;
 }
 
@@ -157,20 +135,16 @@ interface PlaceOptions {
   cwd: string;
 }
 
-/**
- * Splits a path into the folder of plugins and the route below it. The folder is the one that was named or that the gateway serves,
- * else one that `plugins new` has written to, else the deepest that exists. Throws `invalid_input`.
- */
+/** Splits a path: the folder of plugins is one that was named, is served, was written by `plugins new`, or else the deepest that exists. */
 export function choosePlace(path: string, { dir, known, cwd }: PlaceOptions): Place {
   const file = resolve(cwd, path).replace(/\.m?[jt]s$/, '');
   const folder = dir === undefined ? folderOf(file, path, known, cwd) : resolve(cwd, dir);
   const route = relative(folder, file).split(sep);
-  if (route[0] === '..' || route.join('') === '') {
-    throw placeProblem(`must lie below the folder of plugins, ${folder}`);
-  }
+  if (route[0] === '..' || route.join('') === '')
+    throw placeError(`must lie below the folder of plugins, ${folder}`);
   const id = route.join('/');
   const wrong = partProblem(route) ?? reservedProblem(id);
-  if (wrong !== undefined) throw placeProblem(`names no route: ${wrong}`);
+  if (wrong !== undefined) throw placeError(`names no route: ${wrong}`);
   return { dir: folder, route: id };
 }
 
@@ -179,7 +153,8 @@ function folderOf(file: string, path: string, known: readonly string[], cwd: str
   const served = known.map((each) => resolve(cwd, each));
   const sure = above.find((each) => served.includes(each)) ?? above.find(isWritten);
   if (sure !== undefined) return sure;
-  const deepest = above.find(isFolder) ?? dirname(file);
+  const deepest =
+    above.find((each) => statSync(each, { throwIfNoEntry: false })?.isDirectory()) ?? dirname(file);
   // A path that names a folder means that one, not the current folder: `helpers/text/shout` before `helpers` exists.
   const below = relative(cwd, file).split(sep);
   const named = !isAbsolute(path) && deepest === cwd && below.length > 1;
@@ -216,10 +191,6 @@ function ancestorsOf(file: string): string[] {
   return folder === file || basename(folder) === '' ? [folder] : [folder, ...ancestorsOf(folder)];
 }
 
-function isFolder(path: string): boolean {
-  return existsSync(path) && statSync(path).isDirectory();
-}
-
 /** Whether what `plugins new` writes for a folder of plugins is there. */
 function isWritten(folder: string): boolean {
   return [packageFile, editorFile].some(({ name, mark }) => {
@@ -228,6 +199,56 @@ function isWritten(folder: string): boolean {
   });
 }
 
-function placeProblem(reason: string): Error {
-  return inputError([{ field: 'dir/route', problem: reason }]);
+function placeError(problem: string, cause?: unknown): GatewayError {
+  return inputError([{ field: 'dir/route', problem }], cause);
+}
+
+/** A small helper that works, explained by its comments, or a test of it, for Node's own runner, which imports it from `file`. */
+function templateText(template: 'plugin' | 'plugin.test', route: string, file: string): string {
+  const text = readFileSync(new URL(`${template}.txt`, commandAssets), 'utf8');
+  const filled = text.replaceAll('{{route}}', route).replaceAll('{{file}}', `./${basename(file)}`);
+  return file.endsWith('.ts') ? filled : `// @ts-check\n${filled}`;
+}
+
+/** Files that a folder of plugins gets where it lacks them; `mark` is a text by which they are recognised. */
+const packageFile = { name: 'package.json', mark: 'plugins test .' };
+const editorFile = { name: 'tsconfig.json', mark: 'helper-gateway/testing' };
+
+/** What makes it a folder of ES modules with a test command; nothing has to be installed for either. */
+function packageText({ bin }: Installed, name: string): string {
+  const content = {
+    name,
+    private: true,
+    type: 'module',
+    scripts: { test: `node ${/^[\w./@+-]+$/.test(bin) ? bin : JSON.stringify(bin)} ${packageFile.mark}` },
+  };
+  return `${JSON.stringify(content, undefined, 2)}\n`;
+}
+
+/** Settings for editors, for JavaScript too. They name this installation, so that no node_modules is needed. */
+function editorText({ modules, typeRoot }: Installed): string {
+  const content = {
+    compilerOptions: {
+      target: 'es2023',
+      lib: ['es2023'],
+      module: 'nodenext',
+      // Tests of plugins import Node's own modules.
+      ...(typeRoot === undefined ? { types: [] } : { types: ['node'], typeRoots: [typeRoot] }),
+      strict: true,
+      noEmit: true,
+      allowJs: true,
+      checkJs: true,
+      allowImportingTsExtensions: true,
+      erasableSyntaxOnly: true,
+      verbatimModuleSyntax: true,
+      skipLibCheck: true,
+      paths: {
+        'helper-gateway/helper': [`${modules}/helper.d.ts`],
+        [editorFile.mark]: [`${modules}/testing.d.ts`],
+      },
+    },
+    exclude: ['node_modules'],
+  };
+  const why = `// For editors and "tsc" alone: plugins run as they are, TypeScript too. "paths" leads to the gateway's types.`;
+  return `${why}\n${JSON.stringify(content, undefined, 2)}\n`;
 }

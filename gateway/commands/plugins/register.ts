@@ -5,14 +5,6 @@ import { answer, jsonOption, type Terminal } from '../output.js';
 import { exitSoon, reserveStdout } from '../process.js';
 import type { NewOptions } from './create.js';
 
-interface TestFlags {
-  runs: number;
-  seed?: number;
-  network?: boolean;
-  effects?: boolean;
-  json?: boolean;
-}
-
 /** `plugins new`, `plugins check` and `plugins test`: for authors of plugins, without a running gateway. */
 export function registerPluginCommands(program: Command, terminal: Terminal): void {
   const plugins = program.command('plugins').description('Write, check and test helper plugins.');
@@ -47,17 +39,12 @@ export function registerPluginCommands(program: Command, terminal: Terminal): vo
     .option('--network', 'let examples fetch; generated inputs never do')
     .option('--effects', 'also call helpers that change something elsewhere')
     .option(...jsonOption)
-    .action(
-      async (
-        dir: string,
-        { network = false, effects = false, json = false, seed = randomInt(2 ** 31), runs }: TestFlags,
-      ) => {
-        const quiet = { ...terminal, stdout: reserveStdout() };
-        const { runTest } = await import('./run-test.js');
-        await runTest(resolve(dir), quiet, { runs, seed, online: network, effects, json });
-        exitSoon();
-      },
-    );
+    .action(async (dir: string, { network: online, seed, ...flags }) => {
+      const quiet = { ...terminal, stdout: reserveStdout() };
+      const { runTest } = await import('./run-test.js');
+      await runTest(resolve(dir), quiet, { ...flags, online, seed: seed ?? randomInt(2 ** 31) });
+      exitSoon();
+    });
 }
 
 function wholeNumber(text: string): number {

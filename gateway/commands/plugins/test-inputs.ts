@@ -84,47 +84,25 @@ const longText = 300;
 const longList = 12;
 /** Texts that slips are made of. */
 const nasty = [
-  '',
-  ' ',
-  '0',
-  'null',
-  '__proto__',
-  '<b>&amp;"',
-  "'; --",
-  'ñ漢字',
-  '👩‍👩‍👧',
-  'a\nb\r\n\tc',
-  '\u202e\u0000',
-  '../../x',
-  'ß'.repeat(50),
+  ...['', ' ', '0', 'null', '__proto__', '<b>&amp;"', "'; --", 'ñ漢字', '👩‍👩‍👧'],
+  ...['a\nb\r\n\tc', '\u202e\u0000', '../../x', 'ß'.repeat(50)],
 ];
 
 /** Values that a schema describes. `not`, `if` and `contains` are ignored, so some values may not fit. */
-export function valuesOf(schema: JsonSchema, root: JsonSchema = schema): fc.Arbitrary<unknown> {
-  return arbitraryOf(schema, root, 0);
-}
-
-function arbitraryOf(described: JsonSchema, root: JsonSchema, depth: number): fc.Arbitrary<unknown> {
+export function valuesOf(described: JsonSchema, root = described, depth = 0): fc.Arbitrary<unknown> {
   const schema = followReference(described, root);
   if ('const' in schema) return fc.constant(schema.const);
   if (Array.isArray(schema.enum)) return fc.constantFrom(...schema.enum);
+  const merged = (sum: JsonSchema, each: unknown) => mergeSchemas(sum, followReference(asSchema(each), root));
   for (const keyword of ['oneOf', 'anyOf'] as const) {
     const { [keyword]: branches, ...rest } = schema;
     if (Array.isArray(branches) && branches.length > 0) {
-      return fc.oneof(
-        ...branches.map((each) =>
-          arbitraryOf(mergeSchemas(rest, followReference(asSchema(each), root)), root, depth),
-        ),
-      );
+      return fc.oneof(...branches.map((each) => valuesOf(merged(rest, each), root, depth)));
     }
   }
   if (Array.isArray(schema.allOf)) {
     const { allOf, ...rest } = schema;
-    const whole = allOf.reduce(
-      (sum: JsonSchema, each) => mergeSchemas(sum, followReference(asSchema(each), root)),
-      rest,
-    );
-    return arbitraryOf(whole, root, depth);
+    return valuesOf(allOf.reduce(merged, rest), root, depth);
   }
   const types = typesOf(schema);
   if (types.length === 0) return fc.jsonValue({ maxDepth: 2 });
@@ -208,23 +186,20 @@ function number(schema: JsonSchema): fc.Arbitrary<number> {
 }
 
 function rangeOf(schema: JsonSchema, step: number): { min: number; max: number } {
-  const min = bound(schema.minimum) ?? add(bound(schema.exclusiveMinimum), step) ?? -1_000_000;
-  const max = bound(schema.maximum) ?? add(bound(schema.exclusiveMaximum), -step) ?? Math.max(min, 1_000_000);
-  return { min, max };
-}
-
-function add(value: number | undefined, step: number): number | undefined {
-  return value === undefined ? undefined : value + step;
+  const { exclusiveMinimum: above, exclusiveMaximum: below } = schema;
+  const min = bound(schema.minimum) ?? (typeof above === 'number' ? above + step : -1_000_000);
+  const most = typeof below === 'number' ? below - step : Math.max(min, 1_000_000);
+  return { min, max: bound(schema.maximum) ?? most };
 }
 
 function list(schema: JsonSchema, root: JsonSchema, depth: number): fc.Arbitrary<unknown> {
   const { items } = schema;
   if (Array.isArray(items))
-    return fc.tuple(...items.map((each) => arbitraryOf(asSchema(each), root, depth + 1)));
+    return fc.tuple(...items.map((each) => valuesOf(asSchema(each), root, depth + 1)));
   const minLength = bound(schema.minItems) ?? 0;
   const most = depth >= deepest ? minLength : Math.max(minLength, longList);
   const maxLength = Math.max(minLength, Math.min(bound(schema.maxItems) ?? most, most));
-  const item = arbitraryOf(asSchema(items), root, depth + 1);
+  const item = valuesOf(asSchema(items), root, depth + 1);
   return schema.uniqueItems === true
     ? fc.uniqueArray(item, { minLength, maxLength, selector: (value) => JSON.stringify(value) })
     : fc.array(item, { minLength, maxLength });
@@ -235,7 +210,7 @@ function object(schema: JsonSchema, root: JsonSchema, depth: number): fc.Arbitra
   const all = Object.entries(asSchema(schema.properties)).filter(([, each]) => each !== false);
   const names = depth >= deepest ? all.filter(([name]) => required.includes(name)) : all;
   const model = Object.fromEntries(
-    names.map(([name, each]) => [name, arbitraryOf(asSchema(each), root, depth + 1)]),
+    names.map(([name, each]) => [name, valuesOf(asSchema(each), root, depth + 1)]),
   );
   const requiredKeys = Object.keys(model).filter((name) => required.includes(name));
   const values = fc.record(model, { requiredKeys, noNullPrototype: true });

@@ -75,7 +75,7 @@ type Written = 'plain' | 'list' | 'json';
 
 /** The simplest way to write all values of a parameter. */
 function writtenAs(schema: JsonSchema, root: JsonSchema): Written {
-  const forms = formsOf(schema, root, '');
+  const forms = formsOf(schema, root);
   if (forms.length === 0 || !forms.every(({ type }) => type === 'array' || type === 'object')) return 'plain';
   return forms.every(({ item }) => item !== undefined) ? 'list' : 'json';
 }

@@ -23,14 +23,8 @@ const metaSchema = closedObject({
   },
 });
 
-/** Every success that is not bytes, with data of this schema. */
-export function successSchema(data: JsonSchema, meta: JsonSchema = metaSchema): JsonSchema {
-  const description = 'The result; its fields depend on the helper.';
-  return closedObject({ ok: { const: true }, data: { description, ...data }, meta });
-}
-
 /** Every failure, on every path. */
-export const failureSchema = closedObject({
+const failureSchema = closedObject({
   ok: { const: false },
   error: closedObject(
     {
@@ -59,11 +53,12 @@ export const failureSchema = closedObject({
 /** The envelope of a success with this data. */
 export type SuccessWith = (data: JsonSchema) => JsonSchema;
 
-/** Adds the envelope's parts to the components; gives the envelope of a success. */
+/** Adds the envelope's parts to the components; gives the envelope of any success that is not bytes. */
 export function addEnvelopes(components: Components): SuccessWith {
   const meta = components.add('Meta', metaSchema);
   components.add('Failure', failureSchema);
-  return (data) => successSchema(data, meta);
+  const description = 'The result; its fields depend on the helper.';
+  return (data) => closedObject({ ok: { const: true }, data: { description, ...data }, meta });
 }
 
 /** Gives each operation an id that no other has: `getTextDiffTwoStrings`. */

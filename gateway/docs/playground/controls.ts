@@ -26,14 +26,12 @@ interface Common {
 }
 
 /** A value that is one text on the page; `types` are those that the text may have. */
-interface Scalar extends Common {
-  types: readonly string[];
-  /** Whether an empty text is a value, and not the absence of one. */
-  sendsEmpty?: boolean;
-}
+type Scalar<Form> = Common & { types: readonly string[] } & Form;
+type OwnForm<Kind> = Scalar<Extract<ControlForm, { kind: Kind }>>;
 
-type TextControl = Scalar & { kind: 'text'; multiline: boolean };
-type NumberControl = Scalar & {
+export type ChoiceControl = OwnForm<'choice'>;
+
+interface NumberForm {
   kind: 'number';
   min?: number;
   max?: number;
@@ -41,34 +39,30 @@ type NumberControl = Scalar & {
   /** Whether there is a slider: both bounds are known and near enough to each other. */
   slider: boolean;
   unit?: string;
-};
-type ColorControl = Scalar & Extract<ControlForm, { kind: 'color' }>;
-type MeasureControl = Scalar & Extract<ControlForm, { kind: 'measure' }>;
-export type ChoiceControl = Scalar & Extract<ControlForm, { kind: 'choice' }>;
-export type GroupControl = Common & { kind: 'group'; members: readonly Control[] };
-/** Alternatives that a property distinguishes. */
-export type VariantsControl = Common & {
-  kind: 'variants';
-  tag: ChoiceControl;
-  variants: readonly { value: unknown; members: readonly Control[] }[];
-};
+}
 
-/** How one parameter is given on a page. */
-export type Control =
-  | TextControl
-  | NumberControl
-  | ChoiceControl
-  | GroupControl
-  | VariantsControl
-  | ColorControl
-  | MeasureControl
+/** How one parameter without parts is given on a page. */
+export type FieldControl =
+  /** `sendsEmpty`: an empty text is a value, and not the absence of one. */
+  | Scalar<{ kind: 'text'; multiline: boolean; sendsEmpty: boolean }>
+  | Scalar<NumberForm>
+  | OwnForm<'choice' | 'color' | 'measure'>
   /** A text with a slider from 0 to 1 beside it. */
-  | (Scalar & { kind: 'fraction' })
-  | (Common & { kind: 'switch' })
+  | Scalar<{ kind: 'fraction' }>
   /** Texts with commas between them; `types` are those of an item. */
-  | (Scalar & { kind: 'list' })
-  /** Any other value, as JSON. */
-  | (Common & { kind: 'json' });
+  | Scalar<{ kind: 'list' }>
+  /** JSON is for any other value. */
+  | (Common & { kind: 'switch' | 'json' });
+
+export type Control =
+  | FieldControl
+  | (Common & { kind: 'group'; members: readonly Control[] })
+  /** Alternatives that a property distinguishes. */
+  | (Common & {
+      kind: 'variants';
+      tag: ChoiceControl;
+      variants: readonly { value: unknown; members: readonly Control[] }[];
+    });
 
 /** Longer texts get several lines. */
 const longText = 1000;
@@ -83,6 +77,8 @@ interface Place {
   path: string;
   required: boolean;
   depth: number;
+  /** The schema that references point into. */
+  root: JsonSchema;
 }
 
 /** The control for one parameter, by its schema; `root` is the schema that references point into. */
@@ -91,18 +87,19 @@ export function controlOf(
   declared: JsonSchema,
   { root, required }: { root: JsonSchema; required: boolean },
 ): Control {
-  const control = choose(declared, root, { path, required, depth: 0 });
+  const control = choose(declared, { path, required, depth: 0, root });
   const onlyWith = onlyWithOf(root).get(path);
   return onlyWith === undefined ? control : { ...control, onlyWith };
 }
 
-function choose(declared: JsonSchema, root: JsonSchema, place: Place): Control {
+function choose(declared: JsonSchema, place: Place): Control {
+  const { path, required, root } = place;
   // Keywords beside a reference are about this use of it.
   const schema = declared.$ref === undefined ? declared : { ...followReference(declared, root), ...declared };
   const types = typesOf(schema);
   const common = {
-    path: place.path,
-    required: place.required,
+    path,
+    required,
     allowed: describeProperty(declared, root),
     ...(typeof schema.description === 'string' ? { description: schema.description } : {}),
     ...('default' in schema ? { default: schema.default } : {}),
@@ -114,8 +111,8 @@ function choose(declared: JsonSchema, root: JsonSchema, place: Place): Control {
   const options = optionsOf(schema);
   if (options !== undefined) return { ...scalar, kind: 'choice', options };
   if (types.join() === 'boolean') return { ...common, kind: 'switch' };
-  if (types.join() === 'array') return listOf(schema, root, common);
-  if (types.join() === 'object') return objectOf(schema, root, place, common) ?? { ...common, kind: 'json' };
+  if (types.join() === 'array') return listOf(schema, place, common);
+  if (types.join() === 'object') return objectOf(schema, place, common) ?? { ...common, kind: 'json' };
   if (types.length === 1 && (types[0] === 'integer' || types[0] === 'number')) {
     return { ...scalar, kind: 'number', ...rangeOf(schema, types[0] === 'integer') };
   }
@@ -127,7 +124,7 @@ function choose(declared: JsonSchema, root: JsonSchema, place: Place): Control {
   const takesEmpty =
     isPlain && !(Number(schema.minLength) > 0) && !('pattern' in schema || 'format' in schema);
   const hasText = typeof schema.default === 'string' && schema.default !== '';
-  const sendsEmpty = takesEmpty && (place.required || hasText);
+  const sendsEmpty = takesEmpty && (required || hasText);
   return { ...scalar, kind: 'text', multiline: isPlain && isLong && !('format' in schema), sendsEmpty };
 }
 
@@ -148,9 +145,7 @@ function rangeOf({ minimum, maximum, multipleOf }: JsonSchema, whole: boolean) {
   return { ...bounds, step, slider: span > 0 && span / step <= mostSteps };
 }
 
-type Shared = Pick<Control, 'path' | 'required' | 'allowed' | 'description' | 'default'>;
-
-function listOf(schema: JsonSchema, root: JsonSchema, common: Shared): Control {
+function listOf(schema: JsonSchema, { root }: Place, common: Common): Control {
   const items = followReference(asSchema(schema.items), root);
   const types = typesOf(items);
   const isPlain = types.length > 0 && !types.includes('object') && !types.includes('array');
@@ -158,58 +153,44 @@ function listOf(schema: JsonSchema, root: JsonSchema, common: Shared): Control {
 }
 
 /** Fields for an object whose properties are known; undefined where it has others too, or too many of them. */
-function objectOf(schema: JsonSchema, root: JsonSchema, place: Place, common: Shared): Control | undefined {
-  if (
-    place.depth >= deepest ||
-    isObject(schema.additionalProperties) ||
-    schema.additionalProperties === true
-  ) {
-    return undefined;
-  }
-  const { allOf, anyOf, oneOf = anyOf } = schema;
-  if (allOf !== undefined || schema.patternProperties !== undefined) return undefined;
+function objectOf(schema: JsonSchema, place: Place, common: Common): Control | undefined {
+  const { allOf, anyOf, oneOf = anyOf, additionalProperties: others } = schema;
+  const isOpen = isObject(others) || others === true || schema.patternProperties !== undefined;
+  if (place.depth >= deepest || isOpen || allOf !== undefined) return undefined;
   if (Array.isArray(oneOf)) {
-    const tag = findTag(oneOf, schema, root);
-    return tag && variantsOf(schema, oneOf, tag, root, place, common);
+    const tag = findTag(oneOf, schema, place.root);
+    return tag && variantsOf(schema, oneOf, tag, place, common);
   }
-  const members = membersOf(schema, root, place);
+  const members = membersOf(schema, place);
   if (members.length === 0 || members.length > mostMembers) return undefined;
   return { ...common, kind: 'group', members };
 }
 
-function membersOf(schema: JsonSchema, root: JsonSchema, { path, depth }: Place, except?: string): Control[] {
-  const required = Array.isArray(schema.required) ? schema.required : [];
+function membersOf(schema: JsonSchema, { path, depth, root }: Place, except?: string): Control[] {
+  const all = Array.isArray(schema.required) ? schema.required : [];
   return Object.entries(asSchema(schema.properties))
     .filter(([name]) => name !== except)
-    .map(([name, value]) =>
-      choose(asSchema(value), root, {
-        path: `${path}.${name}`,
-        required: required.includes(name),
-        depth: depth + 1,
-      }),
-    );
+    .map(([name, value]) => {
+      const required = all.includes(name);
+      return choose(asSchema(value), { path: `${path}.${name}`, required, depth: depth + 1, root });
+    });
 }
 
 function variantsOf(
   schema: JsonSchema,
   branches: readonly unknown[],
   { name, values }: Tag,
-  root: JsonSchema,
   place: Place,
-  common: Shared,
+  common: Common,
 ): Control {
+  const { path, required, root } = place;
   const options = values.flat();
-  const tag: ChoiceControl = {
-    kind: 'choice',
-    path: `${place.path}.${name}`,
-    required: place.required,
-    allowed: describeProperty({ enum: options }, root),
-    types: typesOf({ enum: options }),
-    options,
-  };
-  const shared = membersOf(schema, root, place, name);
+  const allowed = describeProperty({ enum: options }, root);
+  const types = typesOf({ enum: options });
+  const tag: ChoiceControl = { kind: 'choice', path: `${path}.${name}`, required, allowed, types, options };
+  const shared = membersOf(schema, place, name);
   const variants = branches.flatMap((branch, at) => {
-    const members = membersOf(followReference(asSchema(branch), root), root, place, name);
+    const members = membersOf(followReference(asSchema(branch), root), place, name);
     return (values[at] ?? []).map((value) => ({ value, members: [...shared, ...members] }));
   });
   return { ...common, kind: 'variants', tag, variants };

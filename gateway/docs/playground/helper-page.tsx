@@ -2,37 +2,44 @@ import type { ComponentChildren } from 'preact';
 import type { FileField } from '../../../schemas/declared-helper.js';
 import { describeFile } from '../../../schemas/parameters/compile-schema.js';
 import { uploadsOf } from '../../../schemas/parameters/parameters.js';
+import type { Config } from '../../config.js';
 import type { Helper } from '../../plugins/registry.js';
 import type { Assets } from '../doc-route.js';
 import { errorsOfHelper } from '../openapi/responses.js';
 import { type Control, controlOf } from './controls.js';
 import { HelperForm } from './form.js';
-import type { ShownLimits } from './layout.js';
+
+/** What pages show of the gateway: the limits of any call, and where the API is reached, where that is known. */
+export type ShownConfig = Pick<
+  Config,
+  | 'maxTextBytes'
+  | 'maxImageBytes'
+  | 'maxPixels'
+  | 'maxFrames'
+  | 'taskTimeoutMs'
+  | 'sourceTimeoutMs'
+  | 'apiUrl'
+>;
 
 interface HelperPageProps {
   helper: Helper;
   assets: Assets;
-  limits: ShownLimits;
+  config: ShownConfig;
   keySite: string | undefined;
-  /** Where the API is reached, where that is known: for what is shown without a script. */
-  apiUrl: string | undefined;
 }
 
 /** A helper's page: a form to try it, with the answer and the request beside it, and its reference. */
-export function HelperPage({ helper, assets, limits, keySite, apiUrl }: HelperPageProps) {
+export function HelperPage({ helper, assets, config, keySite }: HelperPageProps) {
   const { id, declaration } = helper;
+  const { apiUrl } = config;
   return (
     <>
       <nav class="crumbs" aria-label="Breadcrumb">
-        {['', ...id.split('/').slice(0, -1)].map((part) =>
-          part === '' ? (
-            <a key="" href="/">
-              Helpers
-            </a>
-          ) : (
-            ` / ${part}`
-          ),
-        )}
+        <a href="/">Helpers</a>
+        {id
+          .split('/')
+          .slice(0, -1)
+          .map((part) => ` / ${part}`)}
       </nav>
       <h1>
         <code>{id}</code>
@@ -79,17 +86,11 @@ export function HelperPage({ helper, assets, limits, keySite, apiUrl }: HelperPa
         </Section>
       )}
       <Parameters helper={helper} />
-      <Limits helper={helper} limits={limits} />
+      <Limits helper={helper} config={config} />
       <Errors helper={helper} />
     </>
   );
 }
-
-const languages = [
-  ['curl', 'curl'],
-  ['fetch', 'fetch'],
-  ['python', 'Python'],
-] as const;
 
 function RequestPanel() {
   return (
@@ -97,16 +98,15 @@ function RequestPanel() {
       <h2 id="request-title">Request</h2>
       <div class="tabs-row">
         <div class="tabs" role="tablist" aria-labelledby="request-title">
-          {languages.map(([name, title], at) => (
+          {['curl', 'fetch', 'Python'].map((title, at) => (
             <button
-              key={name}
+              key={title}
               type="button"
               role="tab"
-              id={`tab-${name}`}
+              id={`tab-${title.toLowerCase()}`}
               aria-controls="snippet-panel"
               aria-selected={at === 0 ? 'true' : 'false'}
               tabIndex={at === 0 ? 0 : -1}
-              data-language={name}
             >
               {title}
             </button>
@@ -117,7 +117,7 @@ function RequestPanel() {
         </button>
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard */}
-      <div id="snippet-panel" role="tabpanel" aria-labelledby="tab-curl" tabIndex={0}>
+      <div id="snippet-panel" class="view" role="tabpanel" aria-labelledby="tab-curl" tabIndex={0}>
         <pre>
           <code id="snippet" />
         </pre>
@@ -130,8 +130,7 @@ function RequestPanel() {
 }
 
 /** Of the first example, for reading. */
-function plainCurl({ id, declaration }: Helper, apiUrl: string | undefined): string {
-  const { files, examples } = declaration;
+function plainCurl({ id, declaration: { files, examples } }: Helper, apiUrl: string | undefined): string {
   const input = examples[0]?.input ?? {};
   // A shell puts a variable's value in between double quotes alone.
   const address = apiUrl === undefined ? `"$GATEWAY/${id}"` : `'${shellQuoted(`${apiUrl}/${id}`)}'`;
@@ -164,19 +163,20 @@ function Section({ id, title, children }: { id: string; title: string; children:
   );
 }
 
-interface TableProps {
-  label: string;
-  kind: string;
-  columns: readonly string[];
+/** A table with its section's name, which scrolls sideways by itself where it is too wide, with the keyboard too. */
+function Table({
+  name,
+  columns,
+  children,
+}: {
+  name: string;
+  columns: string[];
   children: ComponentChildren;
-}
-
-/** A table that scrolls sideways by itself where it is too wide, with the keyboard too. */
-function Table({ label, kind, columns, children }: TableProps) {
+}) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard
-    <section class="scroll" aria-label={label} tabIndex={0}>
-      <table class={kind}>
+    <section class="scroll" aria-label={name} tabIndex={0}>
+      <table class={name.toLowerCase()}>
         <thead>
           <tr>
             {columns.map((column) => (
@@ -207,11 +207,7 @@ function Parameters({ helper }: { helper: Helper }) {
   );
   return (
     <Section id="parameters" title="Parameters">
-      <Table
-        label="Parameters"
-        kind="parameters"
-        columns={['Name', 'What is allowed', 'Default', 'What for']}
-      >
+      <Table name="Parameters" columns={['Name', 'What is allowed', 'Default', 'What for']}>
         {[...files.map(rowOfFile), ...rows].map(({ name, notes, allowed, preset, what }) => (
           <tr key={`${name} ${notes}`}>
             <th>
@@ -277,7 +273,7 @@ function Errors({ helper }: { helper: Helper }) {
         Each as <code>{'{"ok": false, "error": {"code", "message", "details"?}, "meta"}'}</code>;{' '}
         <code>details</code> names every bad field at once.
       </p>
-      <Table label="Errors" kind="errors" columns={['Status', 'Code', 'What it says']}>
+      <Table name="Errors" columns={['Status', 'Code', 'What it says']}>
         {errorsOfHelper(helper.declaration).map(({ code, status, message }) => (
           <tr key={code}>
             <td>{status}</td>
@@ -292,20 +288,17 @@ function Errors({ helper }: { helper: Helper }) {
   );
 }
 
-function Limits({ helper, limits }: { helper: Helper; limits: ShownLimits }) {
-  const { files, timeoutMs = limits.taskTimeoutMs } = helper.declaration;
-  const facts: [string, string][] = [['JSON or form body', formatBytes(limits.maxTextBytes)]];
-  for (const { field, maxBytes } of files) {
-    facts.push([
-      `${field}, uploaded or fetched`,
-      formatBytes(Math.min(maxBytes ?? limits.maxImageBytes, limits.maxImageBytes)),
-    ]);
+function Limits({ helper, config }: { helper: Helper; config: ShownConfig }) {
+  const { files, timeoutMs = config.taskTimeoutMs } = helper.declaration;
+  const facts: [string, string][] = [['JSON or form body', formatBytes(config.maxTextBytes)]];
+  for (const { field, maxBytes = config.maxImageBytes } of files) {
+    facts.push([`${field}, uploaded or fetched`, formatBytes(Math.min(maxBytes, config.maxImageBytes))]);
   }
   if (files.some(({ kind }) => kind === 'image')) {
-    facts.push(['Pixels of a picture, all frames together', formatCount(limits.maxPixels)]);
-    facts.push(['Frames of an animation', formatCount(limits.maxFrames)]);
+    facts.push(['Pixels of a picture, all frames together', numbers.format(config.maxPixels)]);
+    facts.push(['Frames of an animation', numbers.format(config.maxFrames)]);
   }
-  if (files.length > 0) facts.push(['Time to fetch a url', formatSeconds(limits.sourceTimeoutMs)]);
+  if (files.length > 0) facts.push(['Time to fetch a url', formatSeconds(config.sourceTimeoutMs)]);
   facts.push(['Time to work', formatSeconds(timeoutMs)]);
   return (
     <Section id="limits" title="Limits">
@@ -317,16 +310,12 @@ function Limits({ helper, limits }: { helper: Helper; limits: ShownLimits }) {
           </div>
         ))}
       </dl>
-      <p class="quiet">How many calls a key may make is its tenant’s; each answer tells what is left.</p>
+      <p class="quiet">How many calls a key may make is its tenant’s; each answer says what is left.</p>
     </Section>
   );
 }
 
 const numbers = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
-
-function formatCount(value: number): string {
-  return numbers.format(value);
-}
 
 /** Bytes as the configuration counts them: 1 MB is 1024 × 1024. */
 function formatBytes(value: number): string {

@@ -1,74 +1,136 @@
+import { readdirSync } from 'node:fs';
 import type { ComponentChild } from 'preact';
+import { render } from 'preact-render-to-string';
 import type { FileField } from '../../../schemas/declared-helper.js';
 import { nearest } from '../../../schemas/nearest.js';
-import { type Asset, makeAsset, sendAsset } from '../../http/assets.js';
+import { type Asset, makeAsset, sendAsset, sharedFiles } from '../../http/assets.js';
+import { PageShell } from '../../http/page-shell.js';
 import { isOwnHost } from '../../http/request.js';
 import type { CallContext } from '../../pipeline/stage.js';
+import type { PluginProblem } from '../../plugins/discover.js';
 import type { Helper, Registry } from '../../plugins/registry.js';
-import { cacheDocs, type DocRoute, protect } from '../doc-route.js';
-import { HelperPage } from './helper-page.js';
-import {
-  KeySource,
-  type PluginProblem,
-  playgroundAssets,
-  renderDocument,
-  type ShownLimits,
-} from './layout.js';
+import { type DocRoute, loadAssets, protect } from '../doc-route.js';
+import { KeySource } from './form.js';
+import { HelperPage, type ShownConfig } from './helper-page.js';
+
+/** They are served as they lie in the source tree; the compiler leaves them there. */
+const assetFolder = new URL(
+  'gateway/docs/playground/assets/',
+  import.meta.resolve('helper-gateway/package.json'),
+);
+const fileNames = readdirSync(assetFolder).sort();
+/** Each page loads all of them, directly or not: at once, and not one after another. */
+const modules = fileNames.filter((name) => name.endsWith('.js') && name !== 'playground.js');
 
 const htmlType = 'text/html; charset=utf-8';
 
 export interface PlaygroundOptions {
   registry: Registry;
-  limits: ShownLimits;
-  /** Where the API is reached, where that is known. */
-  apiUrl?: string | undefined;
+  config: ShownConfig;
   /**
    * Where a visitor who used this host name gets keys; undefined where they cannot get there. Always one of two: a page is cached
    * for each.
    */
   keySite: (hostname: string) => string | undefined;
   /**
-   * Faults of the plugins' files, which come with a change that is not served; none by default. They name files, and are shown only for a host of
-   * this machine, or `apiUrl`.
+   * Faults of the plugins' files, where helpers are being written: open pages then follow their changes. They name files, and are shown
+   * only for a host of this machine, or `apiUrl`.
    */
-  problems?: () => readonly PluginProblem[];
-  /** Whether helpers are being written: pages that are open then follow their changes. */
-  live?: boolean;
+  problems: (() => readonly PluginProblem[]) | undefined;
 }
 
 /** `GET /`: all helpers, or the page of one (`?helper=text/shout`), and the files of these pages. */
-export function createPlayground(options: PlaygroundOptions): DocRoute[] {
-  const { registry, limits, apiUrl, keySite, problems = () => [], live = false } = options;
-  const assets = playgroundAssets();
-  const cached = cacheDocs<Asset>(4 * (registry.size + 1));
+export function createPlayground({ registry, config, keySite, problems }: PlaygroundOptions): DocRoute[] {
+  const own = fileNames.map((name) => [name, new URL(name, assetFolder)] as const);
+  const assets = loadAssets([...Object.entries(sharedFiles), ...own]);
+  // No key limits requests of pages.
+  const cached = new Map<string, Asset>();
+  const mostCached = 4 * (registry.size + 1);
 
   function answerPage(ctx: CallContext): Promise<void> | void {
     const site = keySite(ctx.hostname);
-    const shown = isOwnHost(ctx.get('host'), apiUrl) ? problems() : [];
+    const shown = isOwnHost(ctx.get('host'), config.apiUrl) ? (problems?.() ?? []) : [];
     const name = new URLSearchParams(ctx.querystring).get('helper');
     const helper = name === null ? undefined : registry.get(name);
-    const write = (title: string, page: ComponentChild) =>
-      renderDocument({ assets, live, problems: shown, title }, page);
     protect(ctx);
     if (name !== null && helper === undefined) {
-      const near = nearest(name, [...registry.keys()]);
       ctx.status = 404;
       ctx.type = htmlType;
-      ctx.body = write('No such helper', <UnknownHelper name={name} near={near} />);
+      ctx.body = write('No such helper', shown, <UnknownHelper name={name} registry={registry} />);
       return;
     }
     // Nothing else of a request is in a page, because it is cached: neither its Host nor the rest of its query.
-    const page = cached(`${helper?.id ?? ''} ${JSON.stringify(shown)} ${site ?? ''}`, () => {
+    const variant = `${helper?.id ?? ''} ${JSON.stringify(shown)} ${site ?? ''}`;
+    let page = cached.get(variant);
+    if (!page) {
       const html = helper
-        ? write(helper.id, <HelperPage {...{ helper, assets, limits, keySite: site, apiUrl }} />)
-        : write('Helpers', <HelperList registry={registry} keySite={site} />);
-      return makeAsset(Buffer.from(html), htmlType);
-    });
+        ? write(helper.id, shown, <HelperPage {...{ helper, assets, config, keySite: site }} />)
+        : write('Helpers', shown, <HelperList registry={registry} keySite={site} />);
+      page = makeAsset(Buffer.from(html), htmlType);
+      if (cached.size < mostCached) cached.set(variant, page);
+    }
     // Validated each time: a helper may have changed by then.
     return sendAsset(ctx, page, 'no-cache');
   }
 
-  return [{ path: '/', methods: ['GET'], handle: answerPage }, ...assets.routes];
+  /** A whole page as HTML; every value in it is escaped. */
+  function write(title: string, shown: readonly PluginProblem[], body: ComponentChild): string {
+    const files = (
+      <>
+        <link rel="stylesheet" href={assets.path('playground.css')} />
+        <script type="module" src={assets.path('playground.js')} />
+        {modules.map((name) => (
+          <link key={name} rel="modulepreload" href={assets.path(name)} />
+        ))}
+      </>
+    );
+    const navigation = (
+      <nav aria-label="Site">
+        <a href="/" aria-current="true">
+          Helpers
+        </a>
+        <a href="/docs">Reference</a>
+        <a href="/openapi.json">OpenAPI</a>
+      </nav>
+    );
+    const shell = { title, navigation, path: assets.path, live: problems !== undefined };
+    const page = (
+      <PageShell {...shell} kind="playground" head={files}>
+        <Problems problems={shown} />
+        {body}
+      </PageShell>
+    );
+    return `<!doctype html>${render(page)}`;
+  }
+
+  return [{ path: '/', handle: answerPage }, ...assets.routes];
+}
+
+/** Faults of the plugins' files; an older version of them may be served below. */
+function Problems({ problems }: { problems: readonly PluginProblem[] }) {
+  if (problems.length === 0) return null;
+  return (
+    <div class="notice bad broken" role="alert">
+      <p>
+        <strong>
+          {problems.length === 1 ? 'A plugin has a fault' : `${problems.length} plugins have faults`}
+        </strong>
+        {'; the last version that worked is served.'}
+      </p>
+      <dl>
+        {problems.map(({ file, reason }) => (
+          <div key={file}>
+            <dt>
+              <code>{file}</code>
+            </dt>
+            <dd>
+              <pre>{reason}</pre>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
 }
 
 /** All helpers, by the first segment of their paths. */
@@ -96,7 +158,7 @@ function HelperList({ registry, keySite }: { registry: Registry; keySite: string
           </h2>
           <ul class="cards">
             {helpers.map(({ id, declaration }) => (
-              <li key={id} class="card">
+              <li key={id} class="panel card">
                 <a href={addressOf(id)}>{id}</a>
                 <p>{declaration.summary}</p>
                 <Needed files={declaration.files} />
@@ -111,19 +173,21 @@ function HelperList({ registry, keySite }: { registry: Registry; keySite: string
 
 function Needed({ files }: { files: readonly FileField[] }) {
   const pictures = files.filter(({ kind }) => kind === 'image').length;
-  const others = files.length - pictures;
   const tags = [
-    ...(pictures > 0 ? [pictures === 1 ? 'takes a picture' : `takes ${pictures} pictures`] : []),
-    ...(others > 0 ? [others === 1 ? 'takes a file' : `takes ${others} files`] : []),
-  ];
-  if (tags.length === 0) return null;
+    ['picture', pictures],
+    ['file', files.length - pictures],
+  ] as const;
+  if (files.length === 0) return null;
   return (
     <p>
-      {tags.map((tag) => (
-        <span key={tag} class="tag">
-          {tag}
-        </span>
-      ))}
+      {tags.map(
+        ([what, count]) =>
+          count > 0 && (
+            <span key={what} class="tag">
+              {count === 1 ? `takes a ${what}` : `takes ${count} ${what}s`}
+            </span>
+          ),
+      )}
     </p>
   );
 }
@@ -131,13 +195,14 @@ function Needed({ files }: { files: readonly FileField[] }) {
 function groupsOf(registry: Registry): [string, Helper[]][] {
   const groups = new Map<string, Helper[]>();
   for (const helper of [...registry.values()].sort((one, other) => (one.id < other.id ? -1 : 1))) {
-    const group = helper.id.slice(0, helper.id.includes('/') ? helper.id.indexOf('/') : undefined);
+    const group = helper.id.replace(/\/.*/, '');
     groups.set(group, [...(groups.get(group) ?? []), helper]);
   }
   return [...groups];
 }
 
-function UnknownHelper({ name, near }: { name: string; near: string | undefined }) {
+function UnknownHelper({ name, registry }: { name: string; registry: Registry }) {
+  const near = nearest(name, [...registry.keys()]);
   return (
     <section class="narrow">
       <h1>No such helper</h1>

@@ -7,7 +7,7 @@ import { createAdminVocabulary } from '../../../schemas/vocabulary.js';
 import { inputError } from '../../errors.js';
 import type { UploadedFile } from '../../http/multipart.js';
 import type { Call, Stage } from '../../pipeline/stage.js';
-import { mostItems } from '../model.js';
+import { jobIdPattern, mostItems } from '../model.js';
 
 export interface RequestedFile extends UploadedFile {
   field: string;
@@ -42,43 +42,42 @@ export const inputsForm = `a list of 1 to ${mostItems} objects`;
 /** Bytes of a service or a webhook, as it is written: more is none of them. */
 export const mostFieldBytes = 64 * 1024;
 
-type FieldRead = { value: string } | { problems: FieldProblem[] };
-
-export function readService(value: unknown): FieldRead {
-  if (typeof value === 'string' && value !== '') return { value };
-  const problem = `must be the id of a helper, but is ${describeValue(value)}`;
-  return { problems: [{ field: 'service', problem }] };
+/** Reads what names the helper. */
+export function readService(requested: RequestedJob, value: unknown): void {
+  if (typeof value === 'string' && value !== '') requested.service = value;
+  else {
+    const problem = `must be the id of a helper, but is ${describeValue(value)}`;
+    requested.problems.push({ field: 'service', problem });
+  }
 }
 
-export function readWebhook(text: string): FieldRead {
+/** Reads a webhook of JSON: an object with its url. */
+export function readWebhook(requested: RequestedJob, text: string): void {
   const read = readJsonObject(text);
+  const report = (field: string, problem: string) =>
+    void requested.problems.push({ field: `webhook${field}`, problem });
   if ('problems' in read) {
-    const problems = read.problems.map(({ field, problem }) => ({
-      field: field === 'body' ? 'webhook' : `webhook.${field}`,
-      problem,
-    }));
-    return { problems };
+    for (const { field, problem } of read.problems) report(field === 'body' ? '' : `.${field}`, problem);
+    return;
   }
   const { url, ...others } = read.value;
-  const problems = Object.keys(others).map((name) => ({
-    field: `webhook.${fieldName(name)}`,
-    problem: `is not known; known is url${didYouMean(name, ['url'])}`,
-  }));
-  if (url === undefined) problems.unshift({ field: 'webhook.url', problem: 'is required' });
-  else if (typeof url !== 'string') {
-    problems.unshift({ field: 'webhook.url', problem: `must be a url, but is ${describeValue(url)}` });
-  }
-  return problems.length > 0 || typeof url !== 'string' ? { problems } : { value: url };
+  const unknown = Object.keys(others);
+  if (typeof url !== 'string')
+    report('.url', url === undefined ? 'is required' : `must be a url, but is ${describeValue(url)}`);
+  else if (unknown.length === 0) requested.webhookUrl = url;
+  for (const name of unknown)
+    report(`.${fieldName(name)}`, `is not known; known is url${didYouMean(name, ['url'])}`);
 }
 
 /** A form's webhook: its url, or the object of JSON. */
-export function readWebhookField(text: string): FieldRead {
-  return looksLikeJson(text) ? readWebhook(text) : { value: text };
+export function readWebhookField(requested: RequestedJob, text: string): void {
+  if (looksLikeJson(text)) readWebhook(requested, text);
+  else requested.webhookUrl = text;
 }
 
 export const jobId = {
   type: 'string',
-  pattern: '^job_[0-9A-Za-z]{1,40}$',
+  pattern: jobIdPattern,
   form: "a job's id such as job_4fGhJ2kLm9Qr",
 } as const;
 
@@ -125,9 +124,4 @@ export function readPage<T>(fields: Fields<T>): Stage<Call & { query: QueryText 
 }
 
 /** Refuses whatever stands in the query. */
-export function requireEmptyQuery(): Stage<Call & { query: QueryText }, object> {
-  return function readNothing({ query }, next) {
-    rejectProblems(emptyQueryProblems(query));
-    return next({});
-  };
-}
+export const requireEmptyQuery = () => readPage(noFields);

@@ -41,16 +41,15 @@ const mostNameBytes = 512;
 const shownBytes = 200;
 
 /**
- * Reads `{service, inputs, webhook?}` out of a body that may be long, a stretch at a time. Each input is kept as it was written,
- * and has only to be an object that a call could bring: its content is validated when it is worked on. Rejects with
- * `invalid_input` for what is no JSON at all, and with `too_large` for an input that would be so as a call's body.
+ * Reads `{service, inputs, webhook?}` out of a body that may be long, a stretch at a time. Each input is kept as it was written, and has
+ * only to be an object that a call could bring. Rejects with `invalid_input` for what is not JSON, and `too_large` for too long an input.
  */
 export async function readJobJson(
   bytes: Buffer,
   { maxTextBytes }: { maxTextBytes: number },
   yieldToEventLoop: YieldToEventLoop,
 ): Promise<RequestedJob> {
-  const reader = new JobReader(bytes, maxTextBytes);
+  const reader = createJobReader(bytes, maxTextBytes);
   if (bytes.length > 0) {
     const walk = new JsonWalk(bytes, reader);
     try {
@@ -65,119 +64,86 @@ export async function readJobJson(
   return reader.requested();
 }
 
-class JobReader {
-  readonly problems: FieldProblem[] = [];
-  readonly #bytes: Buffer;
-  readonly #maxTextBytes: number;
-  readonly #seen = new Set<string>();
-  readonly #found: { service?: string; webhookUrl?: string } = {};
-  readonly #inputs: Buffer[] = [];
-  #count = 0;
-  #names = 0;
+function createJobReader(bytes: Buffer, maxTextBytes: number) {
+  const problems: FieldProblem[] = [];
+  const inputs: Buffer[] = [];
+  const requested: RequestedJob = { inputs, problems };
+  const seen = new Set<string>();
+  let count = 0;
+  let nameCount = 0;
   /** The member that is being read; undefined where it is passed over. */
-  #member: string | undefined;
+  let member: string | undefined;
 
-  constructor(bytes: Buffer, maxTextBytes: number) {
-    this.#bytes = bytes;
-    this.#maxTextBytes = maxTextBytes;
+  const textOf = (start: number, end: number) => bytes.toString('utf8', start, end);
+  const report = (field: string, problem: string) => void problems.push({ field, problem });
+
+  function describe({ start, end }: WalkedValue): string {
+    if (end - start <= shownBytes) return describeValue(JSON.parse(textOf(start, end)));
+    const kinds: Record<number, string> = { 34: 'a string', 91: 'a list', 123: 'an object' };
+    return kinds[bytes[start] as number] ?? 'a number';
   }
 
-  onName(start: number, end: number): void {
-    this.#names += 1;
-    if (this.#names > mostNames) throw new JsonFault(`not hold more than ${mostNames} names`);
-    // Of a long name only the beginning is reported: to decode it, or to compare it with others, costs more than to read over it.
-    const isLong = end - start > mostNameBytes;
-    const name: string = isLong
-      ? this.#text(start + 1, start + mostNameBytes)
-      : JSON.parse(this.#text(start, end));
-    const isKnown = (jobFields as readonly string[]).includes(name);
-    this.#member = isKnown && !this.#seen.has(name) ? name : undefined;
-    if (!isKnown) {
-      const hint = this.problems.length < mostProblems ? didYouMean(name, jobFields) : '';
-      this.#report(fieldName(name), `is not known; known are ${jobFields.join(', ')}${hint}`);
-    } else if (this.#seen.has(name)) this.#report(name, givenTwiceProblem);
-    else this.#seen.add(name);
-  }
-
-  onValue(value: WalkedValue): void {
-    if (value.depth === 0) this.#takeWhole(value);
-    else if (value.depth === 1) this.#takeMember(value);
-    else if (this.#member === 'inputs' && value.inList) this.#takeInput(value);
-  }
-
-  /** What is being read, for messages. */
-  place(): string {
-    return this.#member === 'inputs' ? `inputs.${this.#count}` : (this.#member ?? 'body');
-  }
-
-  requested(): RequestedJob {
-    for (const name of ['service', 'inputs']) {
-      if (!this.#seen.has(name)) this.#report(name, 'is required');
-    }
-    return { ...this.#found, inputs: this.#inputs, problems: this.problems };
-  }
-
-  #takeWhole(value: WalkedValue): void {
-    if (this.#bytes[value.start] === 0x7b) return;
-    throw new JsonFault(`be a JSON object, but is ${this.#describe(value)}`);
-  }
-
-  #takeMember(value: WalkedValue): void {
+  function readMember(value: WalkedValue): void {
     const { start, end } = value;
-    if (this.#member === undefined) return;
-    if (this.#member === 'inputs') this.#takeInputs(value);
-    else if (end - start > mostFieldBytes) this.#report(this.#member, 'is too long');
-    else this.#takeField(this.#member, this.#text(start, end));
+    if (member === undefined) return;
+    if (member !== 'inputs') {
+      if (end - start > mostFieldBytes) report(member, 'is too long');
+      else readField(member, textOf(start, end));
+    } else if (bytes[start] !== 0x5b) report('inputs', `must be ${inputsForm}, but is ${describe(value)}`);
+    else if (count === 0) report('inputs', `must be ${inputsForm}, but is an empty list`);
   }
 
-  #takeField(name: string, text: string): void {
-    if (text === 'null') {
-      this.#report(name, 'is null; leave it out instead');
-      return;
-    }
-    const read = name === 'service' ? readService(JSON.parse(text)) : readWebhook(text);
-    if ('problems' in read) this.problems.push(...read.problems);
-    else if (name === 'service') this.#found.service = read.value;
-    else this.#found.webhookUrl = read.value;
+  function readField(name: string, text: string): void {
+    if (text === 'null') report(name, 'is null; leave it out instead');
+    else if (name === 'service') readService(requested, JSON.parse(text));
+    else readWebhook(requested, text);
   }
 
-  #takeInputs(value: WalkedValue): void {
-    if (this.#bytes[value.start] !== 0x5b) {
-      this.#report('inputs', `must be ${inputsForm}, but is ${this.#describe(value)}`);
-    } else if (this.#count === 0) this.#report('inputs', `must be ${inputsForm}, but is an empty list`);
-  }
-
-  #takeInput(value: WalkedValue): void {
+  function readInput(value: WalkedValue): void {
     const { start, end, names } = value;
-    const field = `inputs.${this.#count}`;
-    this.#count += 1;
-    if (this.#count > mostItems) {
+    const field = `inputs.${count}`;
+    count += 1;
+    if (count > mostItems) {
       // Nothing behind it is worth reading.
       const problem = `must be ${inputsForm}, but has more`;
-      throw inputError(boundProblems([...this.problems, { field: 'inputs', problem }]));
+      throw inputError(boundProblems([...problems, { field: 'inputs', problem }]));
     }
-    if (end - start > this.#maxTextBytes) {
-      throw new GatewayError('too_large', {
-        message: `${field} has ${end - start} bytes; ${this.#maxTextBytes} are accepted.`,
-      });
+    if (end - start > maxTextBytes) {
+      const message = `${field} has ${end - start} bytes; ${maxTextBytes} are accepted.`;
+      throw new GatewayError('too_large', { message });
     }
-    if (this.#bytes[start] !== 0x7b)
-      this.#report(field, `must be an object, but is ${this.#describe(value)}`);
-    else if (names > mostNames) this.#report(field, `must not hold more than ${mostNames} names`);
-    else this.#inputs.push(this.#bytes.subarray(start, end));
+    if (bytes[start] !== 0x7b) report(field, `must be an object, but is ${describe(value)}`);
+    else if (names > mostNames) report(field, `must not hold more than ${mostNames} names`);
+    else inputs.push(bytes.subarray(start, end));
   }
 
-  #describe({ start, end }: WalkedValue): string {
-    if (end - start <= shownBytes) return describeValue(JSON.parse(this.#text(start, end)));
-    const kinds: Record<number, string> = { 34: 'a string', 91: 'a list', 123: 'an object' };
-    return kinds[this.#bytes[start] as number] ?? 'a number';
-  }
-
-  #text(start: number, end: number): string {
-    return this.#bytes.toString('utf8', start, end);
-  }
-
-  #report(field: string, problem: string): void {
-    this.problems.push({ field, problem });
-  }
+  return {
+    problems,
+    onName(start: number, end: number): void {
+      nameCount += 1;
+      if (nameCount > mostNames) throw new JsonFault(`not hold more than ${mostNames} names`);
+      // Of a long name only the beginning is reported: to decode it, or to compare it with others, costs more than to read over it.
+      const isLong = end - start > mostNameBytes;
+      const name: string = isLong ? textOf(start + 1, start + mostNameBytes) : JSON.parse(textOf(start, end));
+      const isKnown = (jobFields as readonly string[]).includes(name);
+      member = isKnown && !seen.has(name) ? name : undefined;
+      if (!isKnown) {
+        const hint = problems.length < mostProblems ? didYouMean(name, jobFields) : '';
+        report(fieldName(name), `is not known; known are ${jobFields.join(', ')}${hint}`);
+      } else if (seen.has(name)) report(name, givenTwiceProblem);
+      else seen.add(name);
+    },
+    onValue(value: WalkedValue): void {
+      if (value.depth === 0 && bytes[value.start] !== 0x7b)
+        throw new JsonFault(`be a JSON object, but is ${describe(value)}`);
+      if (value.depth === 1) readMember(value);
+      else if (value.depth > 1 && member === 'inputs' && value.inList) readInput(value);
+    },
+    /** What is being read, for messages. */
+    place: () => (member === 'inputs' ? `inputs.${count}` : (member ?? 'body')),
+    requested(): RequestedJob {
+      for (const name of ['service', 'inputs']) if (!seen.has(name)) report(name, 'is required');
+      return requested;
+    },
+  };
 }

@@ -13,7 +13,7 @@ import {
   requirePlain,
 } from '../../http/body.js';
 import type { InboundBudget } from '../../http/inbound-budget.js';
-import { createPartNames, type Parts, readParts } from '../../http/multipart.js';
+import { createPartNames, type MultipartLimits, type Parts, readParts } from '../../http/multipart.js';
 import type { PartHeader } from '../../http/multipart-parser.js';
 import { receive } from '../../pipeline/read-input.js';
 import type { CallContext, Caller, HttpCall, Stage } from '../../pipeline/stage.js';
@@ -64,7 +64,7 @@ export function readRequest(
 
   function readFiles(ctx: CallContext, watch: BodyWatch): Promise<JobForm> {
     const gather = () => createJobParts(limits);
-    const reading = readParts(ctx.req, ctx.get('content-type'), { gather, signal: watch.signal });
+    const reading = readParts(ctx.req, ctx.get('content-type'), gather, watch.signal);
     return meterBody(ctx.req, reading, watch);
   }
 }
@@ -79,28 +79,20 @@ function readJobForm({ fields, files, problems }: JobForm): RequestedJob {
       requested.problems.push(...text.problems);
       continue;
     }
-    if (name !== 'service' && name !== 'webhook') {
-      shared.push([name, text.value]);
-      continue;
-    }
-    // A form's field that was left empty.
-    if (name === 'webhook' && text.value === '') continue;
-    const read = name === 'service' ? readService(text.value) : readWebhookField(text.value);
-    if ('problems' in read) requested.problems.push(...read.problems);
-    else if (name === 'service') requested.service = read.value;
-    else requested.webhookUrl = read.value;
+    if (name === 'service') readService(requested, text.value);
+    else if (name !== 'webhook') shared.push([name, text.value]);
+    // An empty one is a form's field that was left empty.
+    else if (text.value !== '') readWebhookField(requested, text.value);
   }
-  const isTold = requested.problems.some(({ field }) => field === 'service');
-  if (!fields.has('service') && !isTold)
+  const isReported = requested.problems.some(({ field }) => field === 'service');
+  if (!fields.has('service') && !isReported)
     requested.problems.push({ field: 'service', problem: 'is required' });
   requested.fields = shared;
   return requested;
 }
 
-export interface JobPartLimits {
+interface JobPartLimits extends MultipartLimits {
   maxJobBytes: number;
-  maxFileBytes: number;
-  maxTextBytes: number;
 }
 
 /** What stood in a form: text fields as bytes, of which UTF-8 is still to be checked, and files in their order. */
@@ -138,12 +130,8 @@ function createJobParts({ maxJobBytes, maxFileBytes, maxTextBytes }: JobPartLimi
     if (fileParts > mostItems + maxFields) {
       throw inputError([{ field: 'file', problem: `must be given at most ${mostItems} times` }]);
     }
-    return {
-      kind: 'file',
-      into: createGrowingBuffer(maxFileBytes, firstFileBytes),
-      header,
-      field: names.read(header.name),
-    };
+    const into = createGrowingBuffer(maxFileBytes, firstFileBytes);
+    return { kind: 'file', into, header, field: names.read(header.name) };
   }
 
   function startText(header: PartHeader): Part {
@@ -180,8 +168,9 @@ function createJobParts({ maxJobBytes, maxFileBytes, maxTextBytes }: JobPartLimi
       onContent(bytes) {
         count(bytes.length);
         if (part?.kind === 'file') {
-          if (!part.into.add(bytes)) throw fileTooLarge(fileParts, maxFileBytes);
-          return;
+          if (part.into.add(bytes)) return;
+          const message = `File ${fileParts} of the form is larger than the ${maxFileBytes} bytes that are accepted.`;
+          throw new GatewayError('too_large', { message });
         }
         text += bytes.length;
         if (text > maxTextBytes) {
@@ -204,9 +193,4 @@ function createJobParts({ maxJobBytes, maxFileBytes, maxTextBytes }: JobPartLimi
       part = undefined;
     },
   };
-}
-
-function fileTooLarge(place: number, maxFileBytes: number): GatewayError {
-  const message = `File ${place} of the form is larger than the ${maxFileBytes} bytes that are accepted.`;
-  return new GatewayError('too_large', { message });
 }

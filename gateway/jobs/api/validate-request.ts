@@ -21,10 +21,7 @@ export interface JobRules {
 
 const noItems: JobItems = { inputs: [], files: [], sharedFiles: new Map() };
 
-/**
- * Makes a request for a job of what a body asks for. Throws `scope_denied` where the key may not call the helper; else
- * `invalid_input` with each problem, or what the webhook's url is refused with.
- */
+/** Throws `scope_denied`, `invalid_input` with each problem, or what the webhook's url is refused with. */
 export function validateRequest(
   requested: RequestedJob,
   { scopes }: Pick<Caller, 'scopes'>,
@@ -34,8 +31,11 @@ export function validateRequest(
   const report = (problem: FieldProblem) => void problems.push(problem);
   const helper = requested.service === undefined ? undefined : registry.get(requested.service);
   if (helper && !scopeAllows(scopes, helper.id)) throw new GatewayError('scope_denied');
-  if (requested.service !== undefined && !helper)
-    report(unknownService(requested.service, [...registry.keys()]));
+  if (requested.service !== undefined && !helper) {
+    const hint = didYouMean(requested.service, [...registry.keys()]);
+    const problem = `must be the id of a helper, but is ${describeValue(requested.service)}${hint}`;
+    report({ field: 'service', problem });
+  }
 
   let items = noItems;
   if (requested.inputs) items = { ...noItems, inputs: requested.inputs.map(jsonInput) };
@@ -50,7 +50,7 @@ export function validateRequest(
   return { service: requested.service ?? '', webhookUrl: webhook.url, ...items, textBytes };
 }
 
-/** An input whose text is made each time it is read: the texts of 60 MB would be 120 MB of strings beside the body that they are in. */
+/** Its text is made each time it is read: the texts of 60 MB would be 120 MB of strings beside the body that they are in. */
 function jsonInput(bytes: Buffer): ItemInput {
   return {
     get json() {
@@ -58,11 +58,6 @@ function jsonInput(bytes: Buffer): ItemInput {
     },
     files: [],
   };
-}
-
-function unknownService(service: string, known: readonly string[]): FieldProblem {
-  const problem = `must be the id of a helper, but is ${describeValue(service)}${didYouMean(service, known)}`;
-  return { field: 'service', problem };
 }
 
 const webhookField = 'webhook.url';
@@ -91,23 +86,16 @@ function validateWebhook(
   }
 }
 
-interface JobItems {
-  inputs: readonly ItemInput[];
-  files: readonly ReadonlyMap<string, Uint8Array>[];
-  sharedFiles: ReadonlyMap<string, Uint8Array>;
-}
+type JobItems = Pick<JobRequest, 'inputs' | 'files' | 'sharedFiles'>;
 
 /** The name under which every item's file may come, whatever the helper calls it. */
 const anyFile = 'file';
 
-/**
- * Makes an item of each file that came for the helper's one main field, in their order. The other files, such as a logo, are
- * every item's, and so are the text fields, in one list. Reports what is wrong with the files.
- */
+/** Each file of the helper's main field is an item; other files and all text fields are every item's. */
 function itemsOfForm(
   fields: readonly (readonly [string, string])[],
   files: readonly RequestedFile[],
-  { known, report }: FormRules,
+  { known, report }: { known: readonly FileField[]; report: (problem: FieldProblem) => void },
 ): JobItems {
   const main = mainField(known);
   const own: RequestedFile[] = [];
@@ -122,7 +110,12 @@ function itemsOfForm(
   for (const field of lost) report({ field: fieldName(field), problem: lostProblem(field, known, main) });
   for (const [name] of fields)
     if (main && name === anyFile) report({ field: anyFile, problem: 'must be a file' });
-  checkCount(own, { main, hasLost: lost.has(anyFile) || (!main && lost.size > 0), report });
+  if (own.length > mostItems) report({ field: anyFile, problem: `must be given at most ${mostItems} times` });
+  if (own.length === 0 && !lost.has(anyFile) && (main || lost.size === 0)) {
+    const none = 'is required: this helper makes no items of a form, so send JSON';
+    const some = `is required: 1 to ${mostItems} files, of which each is an item`;
+    report(main ? { field: main.field, problem: some } : { field: 'inputs', problem: none });
+  }
   const sharedFiles = [...shared.values()].map((file): ItemFile => ({ ...describeFile(file), shared: true }));
   return {
     inputs: own.map((file) => ({
@@ -132,11 +125,6 @@ function itemsOfForm(
     files: own.map(({ bytes }) => new Map([[main?.field ?? anyFile, bytes]])),
     sharedFiles: new Map([...shared].map(([field, { bytes }]) => [field, bytes])),
   };
-}
-
-interface FormRules {
-  known: readonly FileField[];
-  report: (problem: FieldProblem) => void;
 }
 
 /** The one file of which each item has its own: the one that is required, or the only one. */
@@ -156,45 +144,27 @@ function lostProblem(field: string, known: readonly FileField[], main: FileField
   return `must not be a file; the files of this helper are called ${names}`;
 }
 
-function checkCount(
-  own: readonly RequestedFile[],
-  { main, hasLost, report }: { main: FileField | undefined; hasLost: boolean } & Pick<FormRules, 'report'>,
-): void {
-  if (own.length > mostItems) report({ field: anyFile, problem: `must be given at most ${mostItems} times` });
-  if (own.length > 0 || hasLost) return;
-  if (main)
-    report({ field: main.field, problem: `is required: 1 to ${mostItems} files, of which each is an item` });
-  else
-    report({ field: 'inputs', problem: 'is required: this helper makes no items of a form, so send JSON' });
-}
-
 function describeFile({ field, type, name, bytes }: RequestedFile): ItemFile {
   return { field, type, ...(name === undefined ? {} : { name }), bytes: bytes.byteLength };
 }
-
-/** The header by which a client names its request, so that it may send it again and have one job. */
-const idempotencyHeader = 'Idempotency-Key';
 
 const idempotencyKeyForm = /^[\x21-\x7e]{1,255}$/;
 /** Bytes that are hashed without looking at the time. */
 const hashedBytes = 1024 * 1024;
 
-/** The key of a request; undefined where it has none. */
+/** The name that a client gives its request, so that it may send it again and have one job. */
 export function readIdempotencyKey(
   header: string | undefined,
   report: (problem: FieldProblem) => void,
 ): string | undefined {
   if (header === undefined || idempotencyKeyForm.test(header)) return header;
-  report({ field: idempotencyHeader, problem: 'must be 1 to 255 visible ASCII characters, given once' });
+  report({ field: 'Idempotency-Key', problem: 'must be 1 to 255 visible ASCII characters, given once' });
   return undefined;
 }
 
 type Digested = Pick<JobRequest, 'service' | 'webhookUrl' | 'inputs' | 'files' | 'sharedFiles'>;
 
-/**
- * Distinguishes a request from others by all that the job will be made of, as it was written, and not how it was sent. So the same form
- * with another boundary is the same request, and by whichever of the tenant's keys.
- */
+/** A digest of all that the job will be made of, however it was sent: with another boundary, or by another key. */
 export async function digestOf(request: Digested, yieldToEventLoop: YieldToEventLoop): Promise<string> {
   const hash = createHash('sha256');
   const add = async (bytes: Uint8Array) => {

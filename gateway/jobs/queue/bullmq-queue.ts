@@ -21,12 +21,8 @@ const maxEvents = 100;
 /** What one command adds: neither Redis nor the event loop is held for long. */
 const addedAtOnce = 500;
 /** The lease was lost: the item is gone, without a lock, not active, or locked by another. */
-const lostCodes = new Set<unknown>([
-  ErrorCode.JobNotExist,
-  ErrorCode.JobLockNotExist,
-  ErrorCode.JobNotInState,
-  ErrorCode.JobLockMismatch,
-]);
+const { JobNotExist, JobLockNotExist, JobNotInState, JobLockMismatch } = ErrorCode;
+const lostCodes = new Set<unknown>([JobNotExist, JobLockNotExist, JobNotInState, JobLockMismatch]);
 
 const jobQueue: StoreName = { code: 'storage_unavailable', name: 'The queue of jobs of this gateway' };
 
@@ -42,9 +38,8 @@ export function backendOptions(leaseMs: number) {
 }
 
 /**
- * BullMQ's queues, one a tenant, without its workers: these would have a connection, timers and a loop each, where a process here
- * chooses among thousands of tenants. BullMQ has nothing of its own for this (taskforcesh/bullmq#303). So this file alone uses what
- * stands below its workers: `IQueueBackend`, the stored form of a job, and its error codes.
+ * BullMQ's queues, one a tenant, without its workers, which would have a connection, timers and a loop each (taskforcesh/bullmq#303).
+ * So this file alone uses what stands below them: `IQueueBackend`, the stored form of a job, and its error codes.
  */
 export function createBullmqQueue(backend: BullmqBackend, prefix: string): JobQueue {
   const { root, leaseMs, lanes } = backend;
@@ -90,11 +85,12 @@ export function createBullmqQueue(backend: BullmqBackend, prefix: string): JobQu
     return leased;
   }
 
-  async function extend(leases: readonly Lease[]): Promise<Lease[]> {
+  /** Prolongs leases; returns those that were lost. */
+  async function extend(leases: readonly Lease[], ms: number): Promise<Lease[]> {
     const lost = await Promise.all(
       [...groupBy(leases, ({ tenant }) => tenant)].map(async ([tenant, held]) => {
         const tokens = held.map(({ token }) => token);
-        const gone = new Set(await queueOf(tenant).extendLocks(held.map(idOf), tokens, leaseMs));
+        const gone = new Set(await queueOf(tenant).extendLocks(held.map(idOf), tokens, ms));
         return held.filter((lease) => gone.has(idOf(lease)));
       }),
     );
@@ -108,21 +104,15 @@ export function createBullmqQueue(backend: BullmqBackend, prefix: string): JobQu
     }
   }
 
-  /**
-   * Holds items back under their leases and gives them back then. BullMQ's own delayed items come back behind all others, and when the
-   * wall clock says so. Where this process ends before, their leases run out.
-   */
+  /** Under their leases: BullMQ's own delayed items come back behind all others, and by the wall clock. */
   async function delay(leases: readonly Lease[], delayMs: number): Promise<void> {
-    for (const [tenant, held] of groupBy(leases, ({ tenant }) => tenant)) {
-      const tokens = held.map(({ token }) => token);
-      const lost = new Set(await queueOf(tenant).extendLocks(held.map(idOf), tokens, delayMs + leaseMs));
-      const kept = held.filter((lease) => !lost.has(idOf(lease)));
-      const timer = setTimeout(() => {
-        delays.delete(timer);
-        run(() => giveBack(kept)).catch(() => undefined);
-      }, delayMs).unref();
-      delays.add(timer);
-    }
+    const lost = new Set(await extend(leases, delayMs + leaseMs));
+    const held = leases.filter((lease) => !lost.has(lease));
+    const timer = setTimeout(() => {
+      delays.delete(timer);
+      run(() => giveBack(held)).catch(() => undefined);
+    }, delayMs).unref();
+    delays.add(timer);
   }
 
   return {
@@ -136,20 +126,18 @@ export function createBullmqQueue(backend: BullmqBackend, prefix: string): JobQu
       }),
 
     lease: (tenant, most) => run(() => lease(tenant, most)),
-    extend: (leases) => run(() => extend(leases)),
+    extend: (leases) => run(() => extend(leases, leaseMs)),
 
     done: (leases) =>
       run(() =>
-        forEachConcurrent(leases, lanes, ({ tenant, token, ...item }) =>
-          unlessLost(queueOf(tenant).moveToCompleted(finished(item), null, true, token, false)),
-        ),
+        forEachConcurrent(leases, lanes, ({ tenant, token, ...item }) => {
+          // As much of BullMQ's job as its end needs.
+          const job = { id: idOf(item), opts: {} } as MinimalJob;
+          return unlessLost(queueOf(tenant).moveToCompleted(job, null, true, token, false));
+        }),
       ),
 
-    release: (leases, delayMs = 0) =>
-      run(async () => {
-        if (delayMs > 0) await delay(leases, delayMs);
-        else await giveBack(leases);
-      }),
+    release: (leases, delayMs = 0) => run(() => (delayMs > 0 ? delay(leases, delayMs) : giveBack(leases))),
 
     remove: (tenant, items) =>
       run(() => forEachConcurrent(items, lanes, (item) => queueOf(tenant).remove(idOf(item), false))),
@@ -185,27 +173,11 @@ function refOf(id: string): ItemRef {
 /** The id says all; what is found under the same id again is left as it is. */
 function entryOf(item: ItemRef): { job: JobJson; jobId: string } {
   const id = idOf(item);
-  return {
-    jobId: id,
-    job: {
-      id,
-      name: 'item',
-      data: '{}',
-      opts: {},
-      progress: 0,
-      attemptsMade: 0,
-      attemptsStarted: 0,
-      stalledCounter: 0,
-      timestamp: Date.now(),
-      failedReason: '',
-      returnvalue: 'null',
-    },
+  const job = {
+    ...{ id, name: 'item', data: '{}', opts: {}, progress: 0, timestamp: Date.now() },
+    ...{ attemptsMade: 0, attemptsStarted: 0, stalledCounter: 0, failedReason: '', returnvalue: 'null' },
   };
-}
-
-/** As much of BullMQ's job as its end needs. */
-function finished(item: ItemRef): MinimalJob {
-  return { id: idOf(item), opts: {} } as MinimalJob;
+  return { jobId: id, job };
 }
 
 async function unlessLost(work: Promise<unknown>): Promise<void> {

@@ -1,10 +1,11 @@
 import pg from 'pg';
 import type { Logger } from 'pino';
+import { poolLimits } from '../../database/postgres.js';
 import { reasonOf } from '../../database/store-error.js';
 import { backendOptions, createBullmqQueue } from './bullmq-queue.js';
 import { defaultLeaseMs, type JobQueue } from './job-queue.js';
 
-export interface PostgresQueueOptions {
+interface PostgresQueueOptions {
   /** `postgres://user:password@host:port/database`. */
   url: string;
   logger: Pick<Logger, 'debug'>;
@@ -13,7 +14,6 @@ export interface PostgresQueueOptions {
 
 /** Beside those of the database itself. */
 const connections = 3;
-const statementTimeoutMs = 5_000;
 /** BullMQ needs as much. */
 const oldestVersion = 13;
 /** Another process may be at it: it makes all tables of a new database in a second or two. */
@@ -29,15 +29,13 @@ export async function openPostgresQueue(options: PostgresQueueOptions): Promise<
     const schema = await prepare(url);
     const { PostgresConnection, PostgresQueueBackend } = await import('bullmq');
     const connection = new PostgresConnection({
-      ...poolOptions(url, schema),
-      schema,
-      skipVersionCheck: true,
+      ...{ ...poolOptions(url, schema), schema, skipVersionCheck: true },
     });
     connection.on('error', (error) => logger.debug({ err: error }, 'connection of the queue lost'));
-    const root = new PostgresQueueBackend(connection, 'all', {
-      connection: connection.pool,
-      ...backendOptions(leaseMs),
-    });
+    const options = { connection: connection.pool, ...backendOptions(leaseMs) };
+    const root = new PostgresQueueBackend(connection, 'all', options);
+    // Without a listener, a connection lost while idle would end the process.
+    root.on('error', () => {});
     try {
       await root.waitUntilReady();
     } catch (error) {
@@ -57,6 +55,7 @@ export function jobSchema(own: string): string {
 
 /** Makes BullMQ's tables or brings them up to date, which several processes may do at a time; gives their schema. */
 async function prepare(url: string): Promise<string> {
+  const bullmq = await import('bullmq');
   return withClient(url, async (client) => {
     await withClient(url, (other) => refusePooler(client, other));
     const { rows } = await client.query<{ schema: string | null; version: string }>(
@@ -68,21 +67,16 @@ async function prepare(url: string): Promise<string> {
       throw new Error(`It is older than version ${oldestVersion}. Update it, or set REDIS_URL.`);
     }
     const schema = jobSchema(row.schema);
-    await migrate(client, schema);
+    // What it thinks of a version goes to the console.
+    const quietly = { skipVersionCheck: true };
+    const version = await bullmq.assertSchemaCompatibility(client, schema, quietly).catch((error) => {
+      if (error instanceof bullmq.SchemaMigrationRequiredError) return 0;
+      throw error;
+    });
+    // Asked first, since to make a schema needs a right that a gateway need not have for ever.
+    if (version < bullmq.LATEST_SCHEMA_VERSION) await bullmq.runMigrations(client, schema, quietly);
     return schema;
   });
-}
-
-async function migrate(client: pg.Client, schema: string): Promise<void> {
-  const bullmq = await import('bullmq');
-  // What it thinks of a version goes to the console.
-  const quietly = { skipVersionCheck: true };
-  const version = await bullmq.assertSchemaCompatibility(client, schema, quietly).catch((error) => {
-    if (error instanceof bullmq.SchemaMigrationRequiredError) return 0;
-    throw error;
-  });
-  // Asked first, since to make a schema needs a right that a gateway need not have for ever.
-  if (version < bullmq.LATEST_SCHEMA_VERSION) await bullmq.runMigrations(client, schema, quietly);
 }
 
 async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
@@ -105,12 +99,9 @@ async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T
 export async function refusePooler(one: pg.Client, other: pg.Client): Promise<void> {
   const ask = 'select pg_backend_pid() as pid';
   const [first, second] = [(await one.query(ask)).rows[0].pid, (await other.query(ask)).rows[0].pid];
-  // Both are open, so they are two to the server too, unless somebody between makes one of them.
-  if (first === second) {
-    throw new Error(
-      'A pooler in transaction mode is between. Name the server itself, or a pooler in session mode.',
-    );
-  }
+  // Both are open, so they are two to the server too, unless a pooler makes one of them.
+  const remedy = 'Name the server itself, or a pooler in session mode.';
+  if (first === second) throw new Error(`A pooler in transaction mode is between. ${remedy}`);
 }
 
 function poolOptions(url: string, schema: string) {
@@ -127,13 +118,6 @@ function poolOptions(url: string, schema: string) {
       client.on('error', () => {});
       client.query(`set search_path to "${schema}"`, verified);
     },
-    max: connections,
-    connectionTimeoutMillis: 3_000,
-    statement_timeout: statementTimeoutMs,
-    idle_in_transaction_session_timeout: 10_000,
-    // For a server that has vanished without a word.
-    query_timeout: statementTimeoutMs + 1_000,
-    keepAlive: true,
-    application_name: 'helper-gateway-jobs',
+    ...{ ...poolLimits, max: connections, application_name: 'helper-gateway-jobs' },
   };
 }

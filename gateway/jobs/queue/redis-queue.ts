@@ -1,10 +1,9 @@
-import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { connectRedis, type RedisConnection } from '../../database/redis.js';
 import { backendOptions, createBullmqQueue } from './bullmq-queue.js';
 import { defaultLeaseMs, type JobQueue } from './job-queue.js';
 
-export interface RedisQueueOptions {
+interface RedisQueueOptions {
   /** `redis://` or `rediss://`. */
   url: string;
   logger: Pick<Logger, 'info' | 'warn'>;
@@ -56,29 +55,25 @@ export async function openRedisQueue(options: RedisQueueOptions): Promise<JobQue
   );
 }
 
-/** Says once that Redis is away, and once that it is back; until the function that it gives is called. */
+/** Logs once that Redis is away, and once that it is back; until the returned function is called. */
 function logOutages({ client, reason }: RedisConnection, logger: Pick<Logger, 'info' | 'warn'>): () => void {
   let away = false;
-  let quiet = false;
-  client.on('close', () => {
-    if (!away && !quiet)
-      logger.warn({ reason: reason() ?? 'the connection was closed' }, 'Redis cannot be used: jobs wait');
+  function onClose(): void {
+    const why = { reason: reason() ?? 'the connection was closed' };
+    if (!away) logger.warn(why, 'Redis cannot be used: jobs wait');
     away = true;
-  });
-  client.on('ready', () => {
+  }
+  client.on('close', onClose);
+  client.on('ready', async () => {
     if (away) logger.info({}, 'Redis is back: jobs go on');
     away = false;
-    void checkEvictionPolicy(client, logger);
+    const info = await client.info('memory').catch(() => '');
+    const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction';
+    if (policy !== 'noeviction')
+      logger.warn(
+        { policy },
+        'Redis may drop items of jobs when it is full: set maxmemory-policy noeviction',
+      );
   });
-  return () => {
-    quiet = true;
-  };
-}
-
-async function checkEvictionPolicy(client: Redis, logger: Pick<Logger, 'warn'>): Promise<void> {
-  const info = await client.info('memory').catch(() => '');
-  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction';
-  if (policy !== 'noeviction') {
-    logger.warn({ policy }, 'Redis may drop items of jobs when it is full: set maxmemory-policy noeviction');
-  }
+  return () => void client.off('close', onClose);
 }

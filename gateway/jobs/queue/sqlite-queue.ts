@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import type { Access } from '../../database/database.js';
 import { givenRows, rowsPerTransaction, slices } from '../../database/rows.js';
-import type { ItemRef } from '../model.js';
+import { type ItemRef, itemName } from '../model.js';
 import { defaultLeaseMs, type JobQueue, type Lease } from './job-queue.js';
 
 /** Items that wait or are leased, of all tenants. */
@@ -20,11 +20,7 @@ export type QueueTables = {
   };
 };
 
-interface Row {
-  job_id: string;
-  idx: number;
-  place: number;
-}
+type Row = ItemRef & { place: number };
 
 /** An item that may not be leased, as a look has found it. */
 type Held = Pick<QueueTables['job_queue'], 'place' | 'due_at' | 'token'>;
@@ -32,10 +28,7 @@ type Held = Pick<QueueTables['job_queue'], 'place' | 'due_at' | 'token'>;
 /** No item is released for longer. */
 const longestDelayMs = 600_000;
 
-/**
- * A queue in the embedded database, for the processes of one host. No lease ends by the wall clock, which may be set: one that nothing
- * has changed for as long as a lease lasts, while this process looked on, is that of a process that is gone.
- */
+/** In the embedded database. A lease ends when nothing has changed it for its time, and not by the wall clock. */
 export function createSqliteQueue(
   access: Access<QueueTables>,
   { leaseMs = defaultLeaseMs }: { leaseMs?: number } = {},
@@ -43,10 +36,24 @@ export function createSqliteQueue(
   /** Items of each tenant that could not be leased at the last look, with the time by this process's own clock when they may be. */
   const seen = new Map<string, { at: number; held: Map<number, Held & { freeAt: number }> }>();
 
+  const change = <T>(statement: RawBuilder<T>) => access.change((trx) => statement.execute(trx));
+
+  async function inSlices(
+    items: readonly ItemRef[],
+    statement: (given: RawBuilder<unknown>) => RawBuilder<unknown>,
+  ) {
+    for (const part of slices(items, rowsPerTransaction)) {
+      const rows = part.map(({ job, index }) => [job, index]);
+      await change(statement(givenRows('sqlite', rows)));
+    }
+  }
+
   function held(leases: readonly Lease[]): RawBuilder<unknown> {
     const rows = leases.map(({ job, index, token }) => [job, index, token]);
     return sql`(job_id, idx, token) in (select value ->> 0, value ->> 1, value ->> 2 from ${givenRows('sqlite', rows)})`;
   }
+
+  /** Notes what a tenant's held items are; returns those that have been the same for long enough. */
 
   /** Notes what a tenant's held items are; gives those that have been the same for long enough. */
   function look(tenant: string, rows: readonly Held[], wall: number): Held[] {
@@ -72,75 +79,62 @@ export function createSqliteQueue(
   return {
     leaseMs,
 
-    async add(tenant, items) {
-      for (const part of slices(items, rowsPerTransaction)) {
-        const rows = part.map(({ job, index }) => [job, index]);
-        await access.change((trx) =>
-          sql`
-            insert into job_queue (tenant_id, job_id, idx, due_at)
-            select ${tenant}, value ->> 0, value ->> 1, 0 from ${givenRows('sqlite', rows)} where true
-            on conflict do nothing
-          `.execute(trx),
-        );
-      }
-    },
+    add: (tenant, items) =>
+      inSlices(
+        items,
+        (given) => sql`
+          insert into job_queue (tenant_id, job_id, idx, due_at)
+          select ${tenant}, value ->> 0, value ->> 1, 0 from ${given} where true
+          on conflict do nothing
+        `,
+      ),
 
     async lease(tenant, most) {
       if (most < 1) return [];
       const token = randomUUID();
       const now = Date.now();
-      const leased = await access.change((trx) =>
-        sql<Row>`
-          update job_queue set token = ${token}, due_at = ${now + leaseMs}
-          where place in (
-            select place from job_queue where tenant_id = ${tenant} and token is null and due_at <= ${now}
-            order by place limit ${most}
-          )
-          returning job_id, idx, place
-        `.execute(trx),
-      );
+      const { rows } = await change(sql<Row>`
+        update job_queue set token = ${token}, due_at = ${now + leaseMs}
+        where place in (
+          select place from job_queue where tenant_id = ${tenant} and token is null and due_at <= ${now}
+          order by place limit ${most}
+        )
+        returning job_id as job, idx as "index", place
+      `);
       // An update returns its rows in no order.
-      return leased.rows
-        .sort((a, b) => a.place - b.place)
-        .map(({ job_id, idx }) => ({ tenant, job: job_id, index: idx, token }));
+      rows.sort((a, b) => a.place - b.place);
+      return rows.map(({ job, index }) => ({ tenant, job, index, token }));
     },
 
     async extend(leases) {
       if (leases.length === 0) return [];
       const until = Date.now() + leaseMs;
-      const extended = await access.change((trx) =>
-        sql<Row>`
-          update job_queue set due_at = max(due_at + 1, ${until}) where ${held(leases)} returning job_id, idx
-        `.execute(trx),
-      );
-      const prolonged = new Set(extended.rows.map(({ job_id, idx }) => nameOf({ job: job_id, index: idx })));
-      return leases.filter((lease) => !prolonged.has(nameOf(lease)));
+      const { rows } = await change(sql<Row>`
+        update job_queue set due_at = max(due_at + 1, ${until}) where ${held(leases)}
+        returning job_id as job, idx as "index"
+      `);
+      const prolonged = new Set(rows.map(itemName));
+      return leases.filter((lease) => !prolonged.has(itemName(lease)));
     },
 
     async done(leases) {
-      if (leases.length === 0) return;
-      await access.change((trx) => sql`delete from job_queue where ${held(leases)}`.execute(trx));
+      if (leases.length > 0) await change(sql`delete from job_queue where ${held(leases)}`);
     },
 
     async release(leases, delayMs = 0) {
       if (leases.length === 0) return;
       const dueAt = delayMs > 0 ? Date.now() + Math.min(delayMs, longestDelayMs) : 0;
-      await access.change((trx) =>
-        sql`update job_queue set token = null, due_at = ${dueAt} where ${held(leases)}`.execute(trx),
-      );
+      await change(sql`update job_queue set token = null, due_at = ${dueAt} where ${held(leases)}`);
     },
 
-    async remove(tenant, items) {
-      for (const part of slices(items, rowsPerTransaction)) {
-        const rows = part.map(({ job, index }) => [job, index]);
-        await access.change((trx) =>
-          sql`
-            delete from job_queue where tenant_id = ${tenant} and token is null
-              and (job_id, idx) in (select value ->> 0, value ->> 1 from ${givenRows('sqlite', rows)})
-          `.execute(trx),
-        );
-      }
-    },
+    remove: (tenant, items) =>
+      inSlices(
+        items,
+        (given) => sql`
+          delete from job_queue where tenant_id = ${tenant} and token is null
+            and (job_id, idx) in (select value ->> 0, value ->> 1 from ${given})
+        `,
+      ),
 
     async recover(tenant) {
       const wall = Date.now();
@@ -154,18 +148,12 @@ export function createSqliteQueue(
       );
       const free = look(tenant, rows, wall).map(({ place, due_at, token }) => [place, due_at, token ?? '']);
       if (free.length === 0) return;
-      await access.change((trx) =>
-        sql`
-          update job_queue set token = null, due_at = 0 where (place, due_at, coalesce(token, '')) in
-            (select value ->> 0, value ->> 1, value ->> 2 from ${givenRows('sqlite', free)})
-        `.execute(trx),
-      );
+      await change(sql`
+        update job_queue set token = null, due_at = 0 where (place, due_at, coalesce(token, '')) in
+          (select value ->> 0, value ->> 1, value ->> 2 from ${givenRows('sqlite', free)})
+      `);
     },
 
     async close() {},
   };
-}
-
-function nameOf({ job, index }: ItemRef): string {
-  return `${job}:${index}`;
 }

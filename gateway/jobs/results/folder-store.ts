@@ -1,19 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
-import {
-  link,
-  open,
-  opendir,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  rmdir,
-  stat,
-  statfs,
-  unlink,
-} from 'node:fs/promises';
+import * as fs from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { limitConcurrency } from '../../../pool/concurrency.js';
+import { limitConcurrency, once } from '../../../pool/concurrency.js';
 import { codeOf, toStoreError, withStore } from '../../database/store-error.js';
 import { makeFolder } from '../../file-system.js';
 import { type ByteRange, isInput, nameParts, type ResultStore, resultStore } from './result-store.js';
@@ -22,15 +10,10 @@ import { type ByteRange, isInput, nameParts, type ResultStore, resultStore } fro
 const writers = 2;
 const dayMs = 86_400_000;
 
-/**
- * Keeps files below a folder, which is made when it is first used and is its owner's alone: `3f/job_…/out/0`, where `3f` spreads jobs over
- * folders. A file is written to the disk beside its place and moved there, so that no process reads half of one, not even after a
- * power cut. Processes that share the folder find its id in a file of it.
- */
-export function createFolderStore(root: string, disk: Disk = { statfs }): ResultStore {
-  const turn = limitConcurrency(writers);
+/** Keeps files as `jobs/3f/job_…/out/0`, written aside and renamed: none is read half, not even after a power cut. */
+export function createFolderStore(root: string, disk: Disk = fs): ResultStore {
+  const inTurn = limitConcurrency(writers);
   const aside = join(root, 'aside');
-  let known: Promise<string> | undefined;
   let cleared: Promise<void> | undefined;
   let writing = 0;
 
@@ -41,10 +24,10 @@ export function createFolderStore(root: string, disk: Disk = { statfs }): Result
 
   /** Removes what processes left that were killed while they wrote. */
   async function clearAside(): Promise<void> {
-    for (const name of await readdir(aside)) {
+    for (const name of await fs.readdir(aside)) {
       const path = join(aside, name);
-      const about = await stat(path).catch(() => undefined);
-      if (about && about.mtimeMs < Date.now() - dayMs) await rm(path, { force: true });
+      const about = await fs.stat(path).catch(() => undefined);
+      if (about && about.mtimeMs < Date.now() - dayMs) await fs.rm(path, { force: true });
     }
   }
 
@@ -55,12 +38,12 @@ export function createFolderStore(root: string, disk: Disk = { statfs }): Result
     // That something of it stays is no reason to keep nothing new.
     cleared ??= clearAside().catch(() => undefined);
     await cleared;
-    const file = await open(path, 'wx', 0o600);
+    const file = await fs.open(path, 'wx', 0o600);
     try {
       await file.writeFile(bytes);
       await file.datasync();
     } catch (error) {
-      await rm(path, { force: true });
+      await fs.rm(path, { force: true });
       throw error;
     } finally {
       await file.close();
@@ -79,38 +62,32 @@ export function createFolderStore(root: string, disk: Disk = { statfs }): Result
       });
     try {
       await makeFolder(dirname(path), { mode: 0o700 });
-      await rename(written, path);
+      await fs.rename(written, path);
     } catch (error) {
-      await rm(written, { force: true });
+      await fs.rm(written, { force: true });
       throw error;
     }
   }
 
-  /** The first process names it: a link succeeds for one alone, and then with all that is in it. */
+  /** The id of the folder, in a file of it, which the first process writes: a link succeeds for one alone. */
   async function readId(): Promise<string> {
     const path = join(root, 'id');
-    const there = await readIfThere(path);
-    if (there) return there.toString();
+    const found = await readIfThere(path);
+    if (found) return found.toString();
     const written = await writeAside(Buffer.from(`folder:${randomUUID()}`));
-    await link(written, path).catch((error) => {
+    await fs.link(written, path).catch((error) => {
       if (codeOf(error) !== 'EEXIST') throw error;
     });
-    await unlink(written);
-    return (await readFile(path)).toString();
+    await fs.unlink(written);
+    return fs.readFile(path, 'utf8');
   }
 
   return {
-    id() {
-      known ??= withStore(resultStore, readId);
-      known.catch(() => {
-        known = undefined;
-      });
-      return known;
-    },
+    id: once(() => withStore(resultStore, readId)),
     async put(name, bytes) {
       const path = placeOf(name);
       // Where results have filled the disk, jobs can still be made.
-      await turn(() => withStore(resultStore, () => write(path, bytes, isInput(name) ? 1 / 2 : 1)));
+      await inTurn(() => withStore(resultStore, () => write(path, bytes, isInput(name) ? 1 / 2 : 1)));
     },
     async get(name, range) {
       const path = placeOf(name);
@@ -139,7 +116,7 @@ const leastPart = 1 / 8;
 /** Throws ENOSPC where so many bytes more would leave less free on the disk of `path` than this part of the reserve. */
 export async function requireFree(
   path: string,
-  { bytes, part, disk = { statfs } }: { bytes: number; part: number; disk?: Disk },
+  { bytes, part, disk = fs }: { bytes: number; part: number; disk?: Disk },
 ): Promise<void> {
   const { bavail, blocks, bsize } = await disk.statfs(path);
   // A file system that does not know.
@@ -152,7 +129,7 @@ export async function requireFree(
 
 async function readIfThere(path: string, range?: ByteRange): Promise<Buffer | undefined> {
   try {
-    return await (range ? readRange(path, range) : readFile(path));
+    return await (range ? readRange(path, range) : fs.readFile(path));
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
@@ -160,7 +137,7 @@ async function readIfThere(path: string, range?: ByteRange): Promise<Buffer | un
 }
 
 async function readRange(path: string, { start, end }: ByteRange): Promise<Buffer> {
-  const file = await open(path);
+  const file = await fs.open(path);
   try {
     const bytes = Buffer.allocUnsafe(end - start);
     const { bytesRead } = await file.read(bytes, 0, bytes.length, start);
@@ -172,23 +149,20 @@ async function readRange(path: string, { start, end }: ByteRange): Promise<Buffe
 
 async function* foldersIn(path: string): AsyncGenerator<string> {
   try {
-    for await (const entry of await opendir(path)) if (entry.isDirectory()) yield entry.name;
+    for await (const entry of await fs.opendir(path)) if (entry.isDirectory()) yield entry.name;
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw toStoreError(resultStore, error);
   }
 }
 
-/**
- * Removes a folder and all in it, or nothing where there is none. One file after the other: Node's own asks for all at once, and ten
- * thousand of them would keep everybody else from the threads that work on files.
- */
+/** File by file: Node's own `rm` asks for all at once, which would occupy the threads that work on files. */
 async function removeTree(path: string): Promise<void> {
   await unlessGone(async () => {
-    for await (const entry of await opendir(path)) {
+    for await (const entry of await fs.opendir(path)) {
       const inside = join(path, entry.name);
-      await (entry.isDirectory() ? removeTree(inside) : unlessGone(() => unlink(inside)));
+      await (entry.isDirectory() ? removeTree(inside) : unlessGone(() => fs.unlink(inside)));
     }
-    await rmdir(path);
+    await fs.rmdir(path);
   });
 }
 

@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto';
 import type { StoreName } from '../../database/store-error.js';
 import type { ItemFile, ItemRef } from '../model.js';
 
-/**
- * Keeps bytes under names of `A-Z a-z 0-9 _ -`, parted by `/`. What is put is there whole or not at all, and may be put again. Opening
- * one touches nothing; each method rejects with a `StoreError` where the store does not answer.
- */
+/** Keeps bytes, whole or not at all, under names of `A-Z a-z 0-9 _ -` parted by `/`. Rejects with a `StoreError`. */
 export interface ResultStore {
   /** Identifies the store: processes that have the same see each other's files. */
   id(): Promise<string>;
@@ -26,10 +23,7 @@ export interface ByteRange {
 }
 
 /** What the errors of every result store say of it. */
-export const resultStore: StoreName = {
-  code: 'storage_unavailable',
-  name: 'The store of files and results',
-};
+export const resultStore: StoreName = { code: 'storage_unavailable', name: 'The store of files and results' };
 
 /** A name's parts. What is no name is a bug of ours: nothing that came from outside may lead out of a store. */
 export function nameParts(name: string): string[] {

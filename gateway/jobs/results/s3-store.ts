@@ -8,22 +8,65 @@ import { nameParts, type ResultStore, resultStore } from './result-store.js';
 
 /** Opens the bucket of an `s3://` url by the configuration. Throws a `ConfigError` that names what is missing. */
 export function openS3Results(url: string, config: Config): ResultStore {
-  const address = readS3Address(url, config);
-  return createS3Store(address, createS3Client({ ...address, credentials: readS3Credentials(config) }));
+  return createS3Store({ ...readS3Address(url, config), credentials: readS3Credentials(config) });
 }
 
-/** Keeps files as objects of a bucket, below the prefix of its address. S3 lists and deletes up to 1,000 at a time (`pageSize`). */
-export function createS3Store(
-  { url, prefix }: Pick<S3Address, 'url' | 'prefix'>,
-  client: S3Client,
-  { pageSize = 1_000 } = {},
-): ResultStore {
+interface S3Options extends S3Address {
+  credentials: ReturnType<typeof readS3Credentials>;
+  /** Milliseconds that one try may take, default 15,000. */
+  deadlineMs?: number;
+  /** Milliseconds before the second try, default 100; it doubles. */
+  backOffMs?: number;
+  /** Objects that are listed and deleted at a time: S3 allows 1,000. */
+  pageSize?: number;
+}
+
+/** Keeps files as objects of a bucket; rejects where four tries brought no answer. */
+export function createS3Store(options: S3Options): ResultStore {
+  const { url, prefix, region, credentials } = options;
+  const { deadlineMs = 15_000, backOffMs = 100, pageSize = 1_000 } = options;
+  const agent = new Agent({ connections });
+  const cache = new Map<string, ArrayBuffer>();
   const keyOf = (name: string) => prefix + nameParts(name).join('/');
+
+  /** Signed anew at each try: a signature is good for some minutes only. */
+  async function attempt({ method, key, query = {}, body, headers = {} }: S3Request): Promise<S3Answer> {
+    const target = new URL(key === undefined ? url : `${url}/${key}`);
+    for (const [name, value] of Object.entries(query)) target.searchParams.set(name, value);
+    const signer = new AwsV4Signer({
+      ...{ ...credentials, region, service: 's3', cache, method, url: target.href },
+      headers: { ...headers, 'x-amz-content-sha256': await sha256(body) },
+    });
+    const signed = await signer.sign();
+    const response = await request(signed.url, {
+      ...{ method, dispatcher: agent, signal: AbortSignal.timeout(deadlineMs) },
+      headers: Object.fromEntries(signed.headers),
+      body: body ?? null,
+    });
+    const bytes = Buffer.from(await response.body.arrayBuffer());
+    const status = response.statusCode;
+    return { status, body: bytes, ...(status < 300 ? {} : { failure: s3Failure(status, bytes) }) };
+  }
+
+  async function send(s3Request: S3Request): Promise<S3Answer> {
+    const began = performance.now();
+    for (let tried = 1; ; tried += 1) {
+      const last = tried === maxTries || performance.now() - began > retryForMs;
+      try {
+        const answer = await attempt(s3Request);
+        if (answer.status < 500 && answer.status !== 429) return answer;
+        if (last) throw answer.failure;
+      } catch (error) {
+        if (last) throw error;
+      }
+      await pause(backOffMs * 2 ** (tried - 1) * (0.5 + Math.random()));
+    }
+  }
 
   /** What S3 answers; an error of it is thrown, but for those that are `expected`. */
   function ask(request: S3Request, expected = (_: S3Answer) => false): Promise<S3Answer> {
     return withStore(resultStore, async () => {
-      const answer = await client.send(request);
+      const answer = await send(request);
       if (answer.failure && !expected(answer)) throw answer.failure;
       return answer;
     });
@@ -87,7 +130,7 @@ export function createS3Store(
         query['continuation-token'] = next;
       }
     },
-    close: () => client.close(),
+    close: () => agent.close(),
   };
 }
 
@@ -108,65 +151,10 @@ interface S3Answer {
   failure?: S3Failure;
 }
 
-interface S3ClientOptions {
-  url: string;
-  region: string;
-  credentials: ReturnType<typeof readS3Credentials>;
-  /** Milliseconds that one try may take, default 15,000. */
-  deadlineMs?: number;
-  /** Milliseconds before the second try, default 100; it doubles. */
-  backOffMs?: number;
-}
-
 const maxTries = 4;
 /** After which nothing is tried again: a caller waits. */
 const retryForMs = 30_000;
 const connections = 16;
-
-/** Asks one bucket, signed by AWS Signature Version 4; rejects where four tries brought no answer. */
-export function createS3Client(options: S3ClientOptions) {
-  const { url, region, credentials, deadlineMs = 15_000, backOffMs = 100 } = options;
-  const agent = new Agent({ connections });
-  const cache = new Map<string, ArrayBuffer>();
-
-  /** Signed anew at each try: a signature is good for some minutes only. */
-  async function attempt({ method, key, query = {}, body, headers = {} }: S3Request): Promise<S3Answer> {
-    const target = new URL(key === undefined ? url : `${url}/${key}`);
-    for (const [name, value] of Object.entries(query)) target.searchParams.set(name, value);
-    const signer = new AwsV4Signer({
-      ...{ ...credentials, region, service: 's3', cache, method, url: target.href },
-      headers: { ...headers, 'x-amz-content-sha256': await sha256(body) },
-    });
-    const signed = await signer.sign();
-    const response = await request(signed.url, {
-      ...{ method, dispatcher: agent, signal: AbortSignal.timeout(deadlineMs) },
-      headers: Object.fromEntries(signed.headers),
-      body: body ?? null,
-    });
-    const bytes = Buffer.from(await response.body.arrayBuffer());
-    const status = response.statusCode;
-    return { status, body: bytes, ...(status < 300 ? {} : { failure: s3Failure(status, bytes) }) };
-  }
-
-  async function send(s3Request: S3Request): Promise<S3Answer> {
-    const began = performance.now();
-    for (let tried = 1; ; tried += 1) {
-      const last = tried === maxTries || performance.now() - began > retryForMs;
-      try {
-        const answer = await attempt(s3Request);
-        if (answer.status < 500 && answer.status !== 429) return answer;
-        if (last) throw answer.failure;
-      } catch (error) {
-        if (last) throw error;
-      }
-      await pause(backOffMs * 2 ** (tried - 1) * (0.5 + Math.random()));
-    }
-  }
-
-  return { send, close: () => agent.close() };
-}
-
-type S3Client = ReturnType<typeof createS3Client>;
 
 /** Of much, off this thread. */
 async function sha256(body: Uint8Array = new Uint8Array()): Promise<string> {
@@ -187,11 +175,8 @@ class S3Failure extends Error {
 
 function s3Failure(status: number, body: Buffer): S3Failure {
   const text = body.subarray(0, 4096).toString();
-  return new S3Failure(
-    status,
-    firstTag(text, 'Code') ?? 'without a code',
-    firstTag(text, 'Message') ?? 'no message',
-  );
+  const [code, message] = [firstTag(text, 'Code'), firstTag(text, 'Message')];
+  return new S3Failure(status, code ?? 'without a code', message ?? 'no message');
 }
 
 /** Which part of which bucket, and where it answers. */
@@ -246,16 +231,12 @@ function awsUrl(bucket: string, region: string): string {
 function readS3Credentials(config: S3Config) {
   const { awsAccessKeyId: accessKeyId, awsSecretAccessKey: secretAccessKey, awsSessionToken } = config;
   if (accessKeyId === undefined || secretAccessKey === undefined) {
-    const missing = [
-      ...(accessKeyId === undefined ? ['AWS_ACCESS_KEY_ID'] : []),
-      ...(secretAccessKey === undefined ? ['AWS_SECRET_ACCESS_KEY'] : []),
-    ];
+    const needed = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey };
+    const missing = Object.entries(needed).flatMap(([name, value]) => (value === undefined ? [name] : []));
     throw new ConfigError([`${urlVariable} needs ${missing.join(' and ')}`]);
   }
-  return {
-    ...{ accessKeyId, secretAccessKey },
-    ...(awsSessionToken === undefined ? {} : { sessionToken: awsSessionToken }),
-  };
+  const session = awsSessionToken === undefined ? {} : { sessionToken: awsSessionToken };
+  return { accessKeyId, secretAccessKey, ...session };
 }
 
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };

@@ -18,24 +18,23 @@ interface CleanupParts {
 
 export type Cleanup = ReturnType<typeof startCleanup>;
 
+type Removal = { store: Pick<JobStore, 'cleared' | 'remove'>; results: Pick<ResultStore, 'removeAll'> };
+
 /** Removes the files that were inputs of jobs which have ended; results stay. */
 export async function clearInputs(
-  { store, results }: { store: Pick<JobStore, 'cleared'>; results: Pick<ResultStore, 'removeAll'> },
+  { store, results }: Removal,
   jobs: readonly Pick<Job, 'id' | 'bytes'>[],
 ): Promise<void> {
   for (const { id, bytes } of jobs) {
     // Without files nothing of them is left.
     if (bytes === 0) continue;
     await results.removeAll(inputsName(id));
-    await store.cleared([id]);
+    await store.cleared(id);
   }
 }
 
 /** Removes a job and all that it has come to. The rows last: what has none is not found again. */
-export async function forgetJob(
-  { store, results }: { store: Pick<JobStore, 'remove'>; results: Pick<ResultStore, 'removeAll'> },
-  id: string,
-): Promise<void> {
+export async function forgetJob({ store, results }: Removal, id: string): Promise<void> {
   await results.removeAll(id);
   await store.remove(id);
 }
@@ -43,14 +42,10 @@ export async function forgetJob(
 const jobsPerRound = 20;
 const idsPerQuery = 500;
 const sweepMs = 6 * 3_600_000;
-/** Only files are removed that a job would not have any more that had ended within a day: the store may be another database's, too. */
+/** Files are swept a day after their job would have expired: the store may be another database's, too. */
 const dayMs = 86_400_000;
 
-/**
- * Removes jobs whose time has run out, and now and then files that have no job. Every process does so, beside all else that it does for
- * jobs: ten thousand files take a while, and a new job does not wait for them. What cannot be removed is left for the next round, and
- * keeps nothing else from being removed.
- */
+/** Removes expired jobs, and now and then files without a job. What cannot be removed is left for the next round. */
 export function startCleanup(parts: CleanupParts) {
   const { store, results, logger, ttlSeconds, seesFiles } = parts;
   const { sweepAfterMs = Math.random() * sweepMs, roundMs = 30_000 } = parts;
@@ -79,9 +74,9 @@ export function startCleanup(parts: CleanupParts) {
 
   async function expire(): Promise<void> {
     for (let skip = 0; !signal.aborted; ) {
-      const jobs = await store.expired(Date.now() - ttlMs, { most: jobsPerRound, skip });
-      if (jobs.length === 0) return;
-      for (const { id } of jobs) {
+      const ids = await store.expired(Date.now() - ttlMs, { most: jobsPerRound, skip });
+      if (ids.length === 0) return;
+      for (const id of ids) {
         if (signal.aborted) return;
         await forgetJob(parts, id).catch((error) => {
           skip += 1;
@@ -91,10 +86,32 @@ export function startCleanup(parts: CleanupParts) {
     }
   }
 
+  async function removeUnknown(ids: readonly string[]): Promise<number> {
+    const known = new Set(await store.known(ids));
+    let removed = 0;
+    for (const id of ids) {
+      if (known.has(id)) continue;
+      await results.removeAll(id).then(() => {
+        removed += 1;
+      }, fail);
+    }
+    return removed;
+  }
+
+  /** Of jobs that do not exist: a process was killed between a job's files and its rows. Young ones may still be being made. */
   async function sweep(): Promise<void> {
     if (signal.aborted || performance.now() < sweepAt) return;
     sweepAt = performance.now() + sweepMs;
-    const removed = await sweepResults(results, store, { madeBefore: Date.now() - ttlMs - dayMs, fail });
+    const madeBefore = Date.now() - ttlMs - dayMs;
+    let removed = 0;
+    let ids: string[] = [];
+    for await (const id of results.prefixes()) {
+      if (isJobBefore(id, madeBefore)) ids.push(id);
+      if (ids.length < idsPerQuery) continue;
+      removed += await removeUnknown(ids);
+      ids = [];
+    }
+    removed += await removeUnknown(ids);
     if (removed > 0) logger.info({ removed }, 'files of jobs were removed that no job has');
   }
 
@@ -118,35 +135,4 @@ export function startCleanup(parts: CleanupParts) {
       await running;
     },
   };
-}
-
-/**
- * Removes the files of jobs that do not exist: a process was killed between a job's files and its rows. Jobs of after `madeBefore` (ms
- * since 1970) may still be being made, and what is no job's stays. Gives how many were removed; `fail` gets the errors of the others.
- */
-export async function sweepResults(
-  results: Pick<ResultStore, 'prefixes' | 'removeAll'>,
-  jobs: Pick<JobStore, 'known'>,
-  { madeBefore, fail }: { madeBefore: number; fail: (error: unknown) => void },
-): Promise<number> {
-  let removed = 0;
-  async function removeUnknown(ids: readonly string[]): Promise<void> {
-    const known = new Set(await jobs.known(ids));
-    for (const id of ids) {
-      if (known.has(id)) continue;
-      await results.removeAll(id).then(() => {
-        removed += 1;
-      }, fail);
-    }
-  }
-
-  let ids: string[] = [];
-  for await (const id of results.prefixes()) {
-    if (isJobBefore(id, madeBefore)) ids.push(id);
-    if (ids.length < idsPerQuery) continue;
-    await removeUnknown(ids);
-    ids = [];
-  }
-  await removeUnknown(ids);
-  return removed;
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { Logger } from 'pino';
-import type { Ticket } from '../../../pool/ticket.js';
+import type { Ticket } from '../../../pool/pool.js';
 import { loggedMs } from '../../http/request.js';
 import type { Metrics } from '../../observability/metrics.js';
 import type { Tracing } from '../../observability/tracing.js';
@@ -29,7 +29,7 @@ class PoolWatch {
     this.#onInput = onInput;
   }
 
-  /** Whether a task of it waits or runs there. */
+  /** Whether a task of it waits or runs in the pool. */
   get isInPool(): boolean {
     return this.#here > 0;
   }
@@ -76,24 +76,15 @@ export function createItemCall(item: StartedItem, tracing?: Tracing, onInput?: (
   return { state, bodyBytes: 0, item, watch: new PoolWatch(onInput), quota: {} };
 }
 
-export type ItemObserver = Pick<Metrics, 'observeItem'>['observeItem'];
-
 /** Writes items and jobs to the log, the metrics and the traces. */
-export function createItemLog(logger: Logger, observe: ItemObserver | undefined) {
+export function createItemLog(logger: Logger, observe: Metrics['observeItem'] | undefined) {
   function lineOf({ item, state }: ItemCall) {
     const { caller, code, fault } = state;
     return {
-      request_id: state.requestId,
-      trace_id: state.trace?.id,
-      job: item.job,
-      index: item.index,
-      service: item.of.service,
-      code,
-      tenant: caller?.tenant.name,
-      key: item.of.key_id,
-      dryrun: state.dryrun || undefined,
-      attempt: item.attempt > 1 ? item.attempt : undefined,
-      err: fault,
+      ...{ request_id: state.requestId, trace_id: state.trace?.id },
+      ...{ job: item.job, index: item.index, service: item.of.service, code },
+      ...{ tenant: caller?.tenant.name, key: item.of.key_id, dryrun: state.dryrun || undefined },
+      ...{ attempt: item.attempt > 1 ? item.attempt : undefined, err: fault },
     };
   }
 

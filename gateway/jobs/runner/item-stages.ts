@@ -42,7 +42,9 @@ export type ItemPipeline = (call: ItemCall) => Promise<Answer>;
 
 /** The stages of the items of each helper: a call's, but for what HTTP brings. */
 export function createItemPipelines(parts: ItemParts): (helper: Helper) => ItemPipeline {
-  const limitsOf = withoutRate(createLimitsOf(parts.limits));
+  const callLimits = createLimitsOf(parts.limits);
+  // The rate was observed when the job was made: what bounds how fast its items run is the pool.
+  const limitsOf = (own: TenantLimits) => ({ ...callLimits(own), rate: 0 });
   const budget = createFileBudget(parts.inbound.bytes * itemsPart, parts.inboundBudget);
   const identify = requireKey(parts.keys);
   return createPipelines<ItemCall>(parts, {
@@ -74,16 +76,13 @@ function watched<Needs, Finds extends object>(stage: Stage<Needs, Finds>): Stage
   return Object.defineProperty(watched, 'name', { value: stage.name });
 }
 
-/**
- * The limits of an item, which waits where calls have reserved the rest of the quota and may give it back. What it reserves itself is
- * charged when its end is written: another process may end it first, and be charged for it.
- */
+/** An item waits for quota that calls have reserved. Its own is charged when its end is written here. */
 function limitItem(
   helper: Helper,
   { take }: ItemParts['limiter'],
   limitsOf: (own: TenantLimits) => EffectiveLimits,
 ): Stage<ItemCall & { caller: Caller }, { limits: EffectiveLimits }> {
-  const limitItem: Stage<ItemCall & { caller: Caller }, { limits: EffectiveLimits }> = (call, next) => {
+  const stage: ReturnType<typeof limitItem> = (call, next) => {
     const limiter: ItemParts['limiter'] = {
       async take(tenant) {
         const verdict = await take(tenant);
@@ -101,12 +100,7 @@ function limitItem(
     return limit(helper, limiter, limitsOf)(call, next);
   };
   // Its span is named by it.
-  return Object.defineProperty(limitItem, 'name', { value: limit.name });
-}
-
-/** The rate was observed when the job was made: what bounds how fast its items run is the pool. */
-function withoutRate(limitsOf: (own: TenantLimits) => EffectiveLimits) {
-  return (own: TenantLimits): EffectiveLimits => ({ ...limitsOf(own), rate: 0 });
+  return Object.defineProperty(stage, 'name', { value: limit.name });
 }
 
 /** Looks again at the key that made the job: it may have ended since, and what it may call may have changed. */
@@ -126,42 +120,29 @@ function readItem(
 ): Stage<ItemCall, BodyInput> {
   const fileFields = new Set(declaration.files.map(({ field }) => field));
 
-  return function readItem({ item, state }, next) {
+  return async function readItem({ item, state }, next) {
     const { input } = item;
     const fileBytes = input.files.reduce((sum, { bytes }) => sum + bytes, 0);
     if (fileBytes > limits.maxFileBytes) throw uploadTooLarge(limits);
     if (state.bytesIn - fileBytes > limits.maxTextBytes) throw bodyTooLarge(limits.maxTextBytes);
-    if (input.files.length === 0) return next({ text: textOf(input, []), uploads: noUploads });
+    if (input.files.length === 0) return next({ text: textOf(input), uploads: noUploads });
     const lost = input.files.flatMap(({ field }): FieldProblem[] =>
       fileFields.has(field) ? [] : [{ field, problem: 'is not a field for a file' }],
     );
     if (lost.length > 0) throw inputError(lost);
-    return readHeld(item, fileBytes, {
-      state,
-      next: (uploads) => next({ text: textOf(input, []), uploads }),
-    });
-  };
-
-  async function readHeld(
-    item: StartedItem,
-    bytes: number,
-    { state, next }: Pick<ItemCall, 'state'> & { next: (uploads: Map<string, FileBytes>) => Promise<Answer> },
-  ): Promise<Answer> {
-    const leave = await budget.enter(item.of.tenant_id, bytes, state.signal);
+    const leave = await budget.enter(item.of.tenant_id, fileBytes, state.signal);
     try {
-      return await readFiles(item, results).then(next);
+      // Without a variable, which would hold the bytes as long as the call.
+      return await readFiles(item, results).then((uploads) => next({ text: textOf(input), uploads }));
     } finally {
       leave();
     }
-  }
+  };
 }
 
 type FileBudget = ReturnType<typeof createFileBudget>;
 
-/**
- * Bounds the files of items in hand, of which a tenant may have half, and always one item's. They count in the inbound budget, so it
- * leaves the rest to calls: items wait here, and calls do not wait for items.
- */
+/** Bounds the files of items in hand: a tenant may have half, and always one. Items wait here, and calls do not. */
 export function createFileBudget(most: number, inboundBudget: Pick<InboundBudget, 'hold'>) {
   const held = new TenantSums();
   const waiting = new Set<{ tenant: string; bytes: number; begin: () => void }>();
@@ -185,7 +166,6 @@ export function createFileBudget(most: number, inboundBudget: Pick<InboundBudget
       }
     };
   }
-
   return {
     /** Resolves when so many bytes of a tenant fit, with what gives them back; rejects where `signal` comes before. */
     enter(tenant: string, bytes: number, signal: AbortSignal): Promise<() => void> {
@@ -213,37 +193,27 @@ export function createFileBudget(most: number, inboundBudget: Pick<InboundBudget
   };
 }
 
-function textOf({ json, fields }: ItemInput, problems: FieldProblem[]): BodyText | undefined {
+function textOf({ json, fields }: ItemInput): BodyText | undefined {
   if (json !== undefined) return { kind: 'json', bytes: Buffer.from(json) };
   if (!fields) return undefined;
-  return {
-    kind: 'fields',
-    fields: new Map(fields.map(([name, value]) => [name, Buffer.from(value)])),
-    problems,
-  };
+  const bytes = new Map(fields.map(([name, value]) => [name, Buffer.from(value)]));
+  return { kind: 'fields', fields: bytes, problems: [] };
 }
 
-async function readFiles(
-  item: StartedItem,
-  results: Pick<ResultStore, 'get'>,
-): Promise<Map<string, FileBytes>> {
+async function readFiles(item: StartedItem, results: Pick<ResultStore, 'get'>) {
   const uploads = new Map<string, FileBytes>();
   for (const file of item.input.files) {
-    const name = inputName(item, file);
-    const bytes = await results.get(name);
+    const stored = inputName(item, file);
+    const bytes = await results.get(stored);
     if (!bytes) {
-      throw new Error(
-        `${name} is not where files of jobs are kept: do all processes have the same HELPER_RESULTS_URL or HELPER_DATA_DIR?`,
-      );
+      const ask = 'do all processes have the same HELPER_RESULTS_URL or HELPER_DATA_DIR?';
+      throw new Error(`${stored} is not where files of jobs are kept: ${ask}`);
     }
-    const { field, type, name: given } = file;
-    uploads.set(field, { bytes: ownBytes(bytes), type, ...(given === undefined ? {} : { name: given }) });
+    const { field, type, name } = file;
+    // It is moved to a thread, with all memory behind it.
+    const isAlone = bytes.byteLength === bytes.buffer.byteLength;
+    const own = isAlone ? bytes : new Uint8Array(bytes);
+    uploads.set(field, { bytes: own, type, ...(name === undefined ? {} : { name }) });
   }
   return uploads;
-}
-
-/** In memory of its own, which is then moved to a thread. */
-function ownBytes(bytes: Buffer): Uint8Array {
-  const isAlone = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength;
-  return isAlone ? bytes : new Uint8Array(bytes);
 }

@@ -1,5 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Job } from '../model.js';
+import type { ItemRef, Job } from '../model.js';
 import type { JobQueue } from '../queue/job-queue.js';
 import type { JobStore } from '../store/job-store.js';
 import type { RetryPolicy } from './retry-policy.js';
@@ -19,7 +20,7 @@ interface MaintenanceParts {
 
 /** So few that a tenant's new job does not wait behind the many items of another's, and so many that no process waits for work. */
 const amounts = { most: 500, ahead: 500 };
-/** How soon to look again for a while after a tenant was given as much as it may have: it may have more, and be through with that. */
+/** How soon to look again, and for how long, after a tenant was given as much as it may have: it may have more. */
 const refillMs = 100;
 const refillForMs = 2_000;
 /** A job that has not moved for this long is handed to the queue again, which may have lost it. */
@@ -33,15 +34,11 @@ type CreatedJob = Pick<Job, 'id' | 'tenant_id' | 'total'>;
 
 export type Maintenance = ReturnType<typeof createMaintenance>;
 
-/**
- * Hands new items to the queue, finds tenants that have any, and puts back what killed processes held. Every process does so; what two
- * do at once is done once.
- */
+/** Hands new items to the queue, opens tenants that have any, and puts back what killed processes held. */
 export function createMaintenance(parts: MaintenanceParts) {
   const { store, queue, retryPolicy, logger, seesFiles, onOpen, pollMs = 1_000 } = parts;
   let closed = false;
-  let woken = false;
-  let wakeUp: (() => void) | undefined;
+  let waking = new AbortController();
   let last: readonly string[] = [];
   let quiet = 0;
   let recoverAt = 0;
@@ -49,27 +46,22 @@ export function createMaintenance(parts: MaintenanceParts) {
   let findAt = 0;
   const underWay = new Set<Promise<void>>();
 
+  async function give(tenant: string, items: readonly ItemRef[], look?: { anew: boolean }): Promise<void> {
+    await queue.add(tenant, items);
+    if (await seesFiles(look)) onOpen([tenant]);
+    const ended = await store.queued(items);
+    if (ended.length > 0) await queue.remove(tenant, ended);
+  }
+
   async function handOver(): Promise<void> {
     for (;;) {
       const groups = await store.unqueued({ ...amounts, idleMs });
       if (groups.length === 0 || closed) return;
       for (const { tenant, items } of groups) {
         if (items.length >= amounts.ahead / 2) refillUntil = performance.now() + refillForMs;
-        await queue.add(tenant, items);
-        const ended = await store.queued(items);
-        if (ended.length > 0) await queue.remove(tenant, ended);
-        if (await seesFiles({ anew: true })) onOpen([tenant]);
+        await give(tenant, items, { anew: true });
       }
     }
-  }
-
-  /** Many tables are looked at for what is to be handed over, beside the work on others' items: a new job need not wait for that. */
-  async function handOverNew({ id: job, tenant_id: tenant, total }: CreatedJob): Promise<void> {
-    const items = Array.from({ length: total }, (_, index) => ({ job, index }));
-    await queue.add(tenant, items);
-    if (await seesFiles()) onOpen([tenant]);
-    const ended = await store.queued(items);
-    if (ended.length > 0) await queue.remove(tenant, ended);
   }
 
   async function find(): Promise<void> {
@@ -91,55 +83,45 @@ export function createMaintenance(parts: MaintenanceParts) {
   }
 
   function wake(): void {
-    woken = true;
     findAt = 0;
-    wakeUp?.();
-  }
-
-  async function untilNextLook(): Promise<void> {
-    if (woken || closed) return;
-    const now = performance.now();
-    const ms = Math.min(findAt - now, now < refillUntil ? refillMs : Number.POSITIVE_INFINITY);
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms).unref();
-      wakeUp = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    waking.abort();
   }
 
   async function run(): Promise<void> {
     while (!closed) {
-      woken = false;
+      waking = new AbortController();
       for (const work of [handOver, find]) {
         if (closed) return;
         await retryPolicy
           .run(work)
-          .catch((error) => closed || logger.error({ err: error }, 'a chore of jobs failed'));
+          .catch((error) => closed || logger.error({ err: error }, 'maintenance of jobs failed'));
       }
-      await untilNextLook();
+      if (closed) return;
+      const now = performance.now();
+      const ms = now < refillUntil ? Math.min(findAt - now, refillMs) : findAt - now;
+      await pause(ms, undefined, { ref: false, signal: waking.signal }).catch(() => undefined);
     }
   }
 
   const running = run();
   return {
-    /** Hands a new job's items to the queue: at once where they are few and `isNext`, that is, none of its tenant's are before them. */
-    created(job: CreatedJob, isNext: boolean): void {
+    /** A few items are handed over at once where `isNext`: none of their tenant's are before them. */
+    created({ id: job, tenant_id: tenant, total }: CreatedJob, isNext: boolean): void {
       quiet = 0;
-      if (closed || !isNext || job.total > amounts.ahead / 2) {
+      if (closed || !isNext || total > amounts.ahead / 2) {
         wake();
         return;
       }
+      const items = Array.from({ length: total }, (_, index) => ({ job, index }));
       // What fails here is found by `handOver`.
-      const handing = handOverNew(job)
+      const handing = give(tenant, items)
         .catch(wake)
         .finally(() => underWay.delete(handing));
       underWay.add(handing);
     },
     async close(): Promise<void> {
       closed = true;
-      wakeUp?.();
+      waking.abort();
       await Promise.all([running, ...underWay]);
     },
   };

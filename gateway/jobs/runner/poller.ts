@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
+import { groupBy } from '../../database/rows.js';
 import { isStoreAway } from '../../database/store-error.js';
 import type { Registry } from '../../plugins/registry.js';
+import { itemName } from '../model.js';
 import type { JobQueue, Lease } from '../queue/job-queue.js';
 import type { JobStore } from '../store/job-store.js';
 import type { StartedItem } from '../store/transitions.js';
@@ -24,35 +26,30 @@ export interface PollerParts {
   onItem: (item: StartedItem, lease: Lease, share: Share) => void;
 }
 
-/** Work that is polled ahead for each thread, in milliseconds, and items of it: long ones are polled late, short ones many at a time. */
+/** Work that is polled ahead for each thread, in milliseconds and in items: long ones are polled late, short ones many at a time. */
 const aheadMs = 100;
 const leastAhead = 2;
 const mostAhead = 16;
-/** Items in hand at most, those besides that have been worked on and wait to be written. */
+/** Items in hand at most, with those that wait to be written. */
 const mostUnwritten = 128;
-/** Bytes of results that may come of what is polled ahead: where they are to be written may be slow, or away. */
+/** Bytes of results that may come of what is polled ahead: the store that they go to may be slow, or away. */
 const mostBytes = 64 * 2 ** 20;
 /** Items for each thread whose inputs may be on their way, or here and waiting: so many downloads keep it busy from a source far away. */
 const mostAheadOfThread = 32;
 /** What an input is assumed to hold before any has come. */
 const firstInputBytes = 1_000_000;
-/** What is looked through at a time where nothing was found that is still to be done: a job of ten thousand items may have been cancelled. */
+/** What is looked through at a time where all items found had ended: a job of ten thousand may have been cancelled. */
 const lookedThrough = 500;
-
-/** What has become of leased items. */
-interface Begun {
-  started: [Lease, StartedItem][];
-  /** Those that went back, and how. */
-  aside: Map<Retry, [Lease, StartedItem][]>;
-}
-
-const atOnce: Retry = { counted: false, delayMs: 0 };
-
-export type Poller = ReturnType<typeof createPoller>;
 
 /** Polls the queue for items of the tenants that are open, each its share, as many as can soon be worked on. */
 export function createPoller(parts: PollerParts) {
   const { queue, store, leases, retryPolicy, threads, inbound, logger, onItem } = parts;
+  const retried =
+    <Given extends unknown[], Result>(work: (...given: Given) => Promise<Result>) =>
+    (...given: Given) =>
+      retryPolicy.run(() => work(...given));
+  const [lease, done, release] = [retried(queue.lease), retried(queue.done), retried(queue.release)];
+  const [start, readOpen, handBack] = [retried(store.start), retried(store.open), retried(store.handBack)];
   /** What may still be polled in this round, and what more where a tenant has nothing in hand. */
   let left = 0;
   let leftForNone = 0;
@@ -110,16 +107,16 @@ export function createPoller(parts: PollerParts) {
 
   /** Shares by their tenants: so many, and one of each tenant that has none. */
   function plan(most: number): Map<string, Share[]> {
-    const planned = new Map<string, Share[]>();
+    const planned: Share[] = [];
     left = most;
     // Items in hand may wait for long beside calls: a tenant that has none of them waits for none of them.
     leftForNone = Math.min(mostUnwritten, mostByBytes()) - (inHand - shares.ahead) - besides.size;
     for (let share = shares.next(); share; share = shares.next()) {
       left -= 1;
       leftForNone -= 1;
-      planned.set(share.tenant, [...(planned.get(share.tenant) ?? []), share]);
+      planned.push(share);
     }
-    return planned;
+    return groupBy(planned, ({ tenant }) => tenant);
   }
 
   /** A tenant with nothing in hand does not wait until the many items of others have been polled either. */
@@ -138,7 +135,7 @@ export function createPoller(parts: PollerParts) {
     reopened.delete(tenant);
     let used = 0;
     try {
-      const leased = await retryPolicy.run(() => queue.lease(tenant, planned.length));
+      const leased = await lease(tenant, planned.length);
       if (leased.length < planned.length && !reopened.has(tenant)) shares.close(tenant);
       if (leased.length > 0) {
         again = true;
@@ -155,12 +152,11 @@ export function createPoller(parts: PollerParts) {
       }
     } catch (error) {
       // That a store is away is logged already. What was leased comes back when its lease runs out.
-      if (!isStoreAway(error)) {
+      if (!isStoreAway(error))
         logger.error(
           { err: error, tenant },
-          'items could not be taken; they are when their leases have run out',
+          'items could not be begun; they are when their leases have run out',
         );
-      }
       shares.close(tenant);
     } finally {
       for (const share of planned.slice(used)) share.settle(0);
@@ -170,46 +166,38 @@ export function createPoller(parts: PollerParts) {
   /** Removes from the queue what has ended of the tenant's next items, at most so many as do not keep the other tenants waiting. */
   async function dropEnded(tenant: string): Promise<void> {
     if (closing) return;
-    const leased = await retryPolicy.run(() => queue.lease(tenant, lookedThrough));
-    const open = new Set((await retryPolicy.run(() => store.open(leased))).map(nameOf));
-    await retryPolicy.run(() => queue.release(leased.filter((lease) => open.has(nameOf(lease)))));
-    await retryPolicy.run(() => queue.done(leased.filter((lease) => !open.has(nameOf(lease)))));
+    const leased = await lease(tenant, lookedThrough);
+    const open = new Set((await readOpen(leased)).map(itemName));
+    const isOpen = (lease: Lease) => open.has(itemName(lease));
+    await release(leased.filter(isOpen));
+    await done(leased.filter((lease) => !isOpen(lease)));
   }
 
-  /** Starts what was leased, but for what has ended, or is put aside for a while. */
-  async function begin(leased: readonly Lease[]): Promise<Begun> {
-    for (const lease of leased) leases.hold(lease);
-    const started: Begun['started'] = [];
-    const aside: Begun['aside'] = new Map();
+  /** Starts what was leased, but for what has ended or is put aside; returns both, and how the latter went back. */
+  async function begin(leased: readonly Lease[]) {
+    const started: [Lease, StartedItem][] = [];
+    const aside = new Map<Retry, [Lease, StartedItem][]>();
     let begun = new Set<Lease>();
+    for (const lease of leased) leases.hold(lease);
     try {
-      if (closing) await queue.release(leased);
-      else {
-        const items = await retryPolicy.run(() => store.start(leased));
-        const byRef = new Map(items.map((item) => [nameOf(item), item]));
-        const ended = leased.filter((lease) => !byRef.has(nameOf(lease)));
-        if (ended.length > 0) await retryPolicy.run(() => queue.done(ended));
-        for (const lease of leased) {
-          const item = byRef.get(nameOf(lease));
-          if (!item) continue;
-          const retry = putAside(item);
-          if (retry) aside.set(retry, [...(aside.get(retry) ?? []), [lease, item]]);
-          else started.push([lease, item]);
-        }
-        for (const [{ counted, delayMs }, put] of aside) {
-          await retryPolicy.run(() =>
-            store.handBack(
-              put.map(([, item]) => item),
-              { counted },
-            ),
-          );
-          await retryPolicy.run(() =>
-            queue.release(
-              put.map(([lease]) => lease),
-              delayMs,
-            ),
-          );
-        }
+      if (closing) {
+        await queue.release(leased);
+        return { started, aside };
+      }
+      const items = new Map((await start(leased)).map((item) => [itemName(item), item]));
+      const ended = leased.filter((lease) => !items.has(itemName(lease)));
+      if (ended.length > 0) await done(ended);
+      for (const lease of leased) {
+        const item = items.get(itemName(lease));
+        if (!item) continue;
+        const retry = putAside(item);
+        if (retry) aside.set(retry, [...(aside.get(retry) ?? []), [lease, item]]);
+        else started.push([lease, item]);
+      }
+      for (const [{ counted, delayMs }, put] of aside) {
+        const [items, its] = [put.map(([, item]) => item), put.map(([lease]) => lease)];
+        await handBack(items, { counted });
+        await release(its, delayMs);
       }
       begun = new Set(started.map(([lease]) => lease));
     } finally {
@@ -221,7 +209,7 @@ export function createPoller(parts: PollerParts) {
 
   /** How an item goes back that is not to be begun here now: this process ends, the item is put off, or its helper is lacking. */
   function putAside(item: StartedItem): Retry | undefined {
-    if (closing) return atOnce;
+    if (closing) return leftToOthers;
     const delayMs = restOf(item.attempt);
     return delayMs > 0 ? { counted: true, delayMs } : lacking.leave(item);
   }
@@ -266,16 +254,12 @@ export function createPoller(parts: PollerParts) {
   };
 }
 
-function nameOf({ job, index }: Pick<Lease, 'job' | 'index'>): string {
-  return `${job} ${index}`;
-}
-
-/** The part of a lease's time after which it is prolonged: what holds it may then be away for the rest. */
+/** The part of a lease's time after which it is prolonged: its holder may then be away for the rest. */
 const prolongedAfterPart = 3;
 
 export type Leases = ReturnType<typeof createLeases>;
 
-/** Prolongs held leases, all together. One that was lost all the same is held no longer, and what is done under it may be in vain. */
+/** Prolongs held leases, all together. One that was lost is held no longer, and what is done under it may be in vain. */
 export function createLeases(queue: Pick<JobQueue, 'extend' | 'leaseMs'>) {
   const held = new Set<Lease>();
   const usualMs = queue.leaseMs / prolongedAfterPart;
@@ -289,14 +273,13 @@ export function createLeases(queue: Pick<JobQueue, 'extend' | 'leaseMs'>) {
   async function extend(): Promise<void> {
     try {
       const lost = held.size > 0 ? await queue.extend([...held]) : [];
-      for (const each of held) if (lost.some((one) => isSame(one, each))) held.delete(each);
+      for (const lease of lost) held.delete(lease);
       plan(usualMs);
     } catch {
       // Those who wait for the queue log that it is away.
       plan(usualMs / 10);
     }
   }
-
   plan(usualMs);
   return {
     hold: (lease: Lease) => void held.add(lease),
@@ -306,8 +289,4 @@ export function createLeases(queue: Pick<JobQueue, 'extend' | 'leaseMs'>) {
       clearTimeout(timer);
     },
   };
-}
-
-function isSame(a: Lease, b: Lease): boolean {
-  return a.job === b.job && a.index === b.index && a.token === b.token;
 }

@@ -11,25 +11,22 @@ export interface Retry {
 }
 
 /** Of a state of ours that passes, and of which the item is no cause. */
-const passing: ReadonlySet<ErrorCode> = new Set([
+const passing: ErrorCode[] = [
   'busy',
   'tenant_busy',
   'shutting_down',
   'keys_unavailable',
   'storage_unavailable',
-]);
+];
 const passesInMs = 2_000;
 
 /** Attempts at an item that fails by a fault here, and the pause after the first; each further pause is four times as long. */
 const mostAttempts = 3;
 const firstPauseMs = 1_000;
 
-/**
- * Whether to try again what ended with this error: only where the fault was ours. What the input, the helper's word or a remote server
- * was the cause of is an answer, and what ran out of its time would do so again.
- */
+/** Tries again only what failed by a fault of ours: anything else is an answer, or would time out again. */
 export function retryOf({ code }: Pick<GatewayError, 'code'>, attempt: number): Retry | undefined {
-  if (passing.has(code)) return { counted: false, delayMs: passesInMs };
+  if (passing.includes(code)) return { counted: false, delayMs: passesInMs };
   if (code !== 'internal' || attempt >= mostAttempts) return undefined;
   return { counted: true, delayMs: firstPauseMs * 4 ** (attempt - 1) };
 }
@@ -45,9 +42,8 @@ export function isPoison(attempt: number): boolean {
 }
 
 /**
- * How long to leave an item alone that was lost this often: what ends processes is not to end all of them one after the other. That
- * counts as an attempt, so that the next process knows that it has been left alone. Never as long for two: those that were lost
- * together, of which but one was the cause, come back apart.
+ * How long to leave an item alone that was lost this often: what ends processes is not to end all of them in a row. It counts as an
+ * attempt, for the next process to know; random, so that items that were lost together, of which one was the cause, come back apart.
  */
 export function restOf(attempt: number, random = Math.random): number {
   const starts = attempt - doubtfulFrom;
@@ -66,10 +62,7 @@ const lackingMsByDefault = 600_000;
 /** Jobs that are remembered. */
 const mostJobs = 10_000;
 
-/**
- * Items whose helper this process lacks, as while processes are replaced one by one: they are left to others. Where their job has not
- * moved for ten minutes, no process has the helper, and they are to be begun, which fails them.
- */
+/** Leaves items whose helper is lacking here to others; after ten minutes without progress they fail. */
 export function createLackingHelpers(
   registry: Pick<Registry, 'get'>,
   lackingMs = lackingMsByDefault,

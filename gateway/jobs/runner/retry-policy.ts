@@ -25,10 +25,7 @@ export function createRetryPolicy({ logger, firstMs = 250, longestMs = 5_000 }: 
   let away = false;
 
   return {
-    /**
-     * Tries until it works; rejects where it failed by itself a few times, or `stop` was called. `giveUp` gets each error, and may end
-     * the tries with another.
-     */
+    /** Tries until it works, `stop` was called, it failed by itself a few times, or `giveUp` gave another error. */
     async run<T>(work: () => Promise<T>, giveUp?: (error: unknown) => Error | undefined): Promise<T> {
       for (let tries = 1; ; tries += 1) {
         try {

@@ -4,45 +4,33 @@ import type { Pool } from '../../../pool/pool.js';
 import { createBatcher } from '../../database/batcher.js';
 import { groupBy } from '../../database/rows.js';
 import { isStoreAway } from '../../database/store-error.js';
-import type { Registry } from '../../plugins/registry.js';
+import type { Metrics } from '../../observability/metrics.js';
 import type { Job } from '../model.js';
 import type { JobQueue, Lease } from '../queue/job-queue.js';
 import type { ResultStore } from '../results/result-store.js';
 import type { JobStore } from '../store/job-store.js';
 import type { EndedItem, StartedItem } from '../store/transitions.js';
-import { createItemCall, createItemLog, type ItemCall, type ItemObserver } from './item-call.js';
+import { createItemCall, createItemLog, type ItemCall } from './item-call.js';
 import { createItemPipelines, type ItemParts } from './item-stages.js';
 import { createLeases, createPoller, type PollerParts } from './poller.js';
 import type { Retry } from './retries.js';
-import type { RetryPolicy } from './retry-policy.js';
 import type { Share } from './tenant-shares.js';
 import { createItemResults, createItemWork } from './work-item.js';
 
-interface RunnerParts extends ItemParts {
-  store: Pick<JobStore, 'start' | 'open' | 'handBack' | 'finish' | 'held'>;
-  queue: Pick<JobQueue, 'lease' | 'extend' | 'done' | 'release' | 'leaseMs'>;
-  results: Pick<ResultStore, 'get' | 'put'>;
-  mostResultBytes: number;
-  pool: Pick<Pool, 'ticket' | 'handBack'>;
-  registry: Pick<Registry, 'get'>;
-  /** Threads of the pool: as many items run at a time. */
-  threads: number;
-  inbound: PollerParts['inbound'];
-  lackingMs?: PollerParts['lackingMs'];
-  retryPolicy: RetryPolicy;
-  logger: Logger;
-  observeItem?: ItemObserver | undefined;
-  /** Called with jobs that have come to their end here. */
-  onJobsEnded?: (ended: readonly Job[]) => void;
-}
+type RunnerParts = ItemParts &
+  Omit<PollerParts, 'leases' | 'onItem'> & {
+    store: Pick<JobStore, 'finish' | 'held'>;
+    queue: Pick<JobQueue, 'extend' | 'leaseMs'>;
+    results: Pick<ResultStore, 'put'>;
+    mostResultBytes: number;
+    pool: Pick<Pool, 'handBack'>;
+    logger: Logger;
+    observeItem?: Metrics['observeItem'] | undefined;
+    /** Called with jobs that have come to their end here. */
+    onJobsEnded?: (ended: readonly Job[]) => void;
+  };
 
 export type Runner = ReturnType<typeof createRunner>;
-
-interface GivenBack {
-  lease: Lease;
-  item: StartedItem;
-  retry: Retry;
-}
 
 /** Items that are ended, or handed back, in one transaction. */
 const itemsPerGroup = 64;
@@ -90,34 +78,25 @@ export function createRunner(parts: RunnerParts) {
     if (jobs.length > 0) parts.onJobsEnded?.(jobs);
     return all.map((ended) => items.includes(ended));
   });
-  const done = inGroups<Lease, void>(async (all) => {
-    await queue.done(all);
-    return [];
-  });
-  const giveBack = inGroups<GivenBack, void>(async (all) => {
-    const byCount = groupBy(all, ({ retry }) => retry.counted);
-    for (const [counted, part] of byCount)
-      await store.handBack(
-        part.map(({ item }) => item),
-        { counted },
-      );
-    const byDelay = groupBy(all, ({ retry }) => retry.delayMs);
-    for (const [delayMs, part] of byDelay)
-      await queue.release(
-        part.map(({ lease }) => lease),
-        delayMs,
-      );
+  const done = inGroups<Lease, void>((all) => queue.done(all).then(() => []));
+  const giveBack = inGroups<{ lease: Lease; item: StartedItem; retry: Retry }, void>(async (all) => {
+    for (const [counted, part] of groupBy(all, ({ retry }) => retry.counted)) {
+      const items = part.map(({ item }) => item);
+      await store.handBack(items, { counted });
+    }
+    for (const [delayMs, part] of groupBy(all, ({ retry }) => retry.delayMs)) {
+      const leases = part.map(({ lease }) => lease);
+      await queue.release(leases, delayMs);
+    }
     return [];
   });
 
   /** Whether this is the item's end: another process may have ended it first. */
-  async function finishOne(ended: EndedItem): Promise<boolean> {
-    try {
-      return await finish(ended);
-    } catch (error) {
+  function finishOne(ended: EndedItem): Promise<boolean> {
+    return finish(ended).catch((error) => {
       ended.again = true;
       throw error;
-    }
+    });
   }
 
   /** Sees an item to its end, or back into the queue. */

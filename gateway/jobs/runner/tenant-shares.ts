@@ -14,9 +14,9 @@ export interface Share {
 /** What is known of one tenant; as the ticket in the queue it stands for all its items. */
 interface Tenant {
   readonly id: string;
-  weight: number | undefined;
+  weight?: number;
   /** Running mean of what its items cost, in milliseconds. */
-  mean: number | undefined;
+  mean?: number;
   open: boolean;
   /** Shares that were given and not settled, and those of them whose items are brought ahead. */
   given: number;
@@ -30,10 +30,7 @@ const firstGuessMs = 50;
 /** Tenants without an item that are remembered, for their weight and what their items cost. */
 const mostIdle = 1_000;
 
-/**
- * Chooses the tenant of the next item: of all that may have one, the one that has had least, by the time that its items
- * took and its weight. It is start-time fair queueing, in which each tenant has one ticket that stands for all its items.
- */
+/** Start-time fair queueing by run time and weight; each tenant has one ticket that stands for all its items. */
 export class TenantShares {
   readonly #queue: FairQueue<Tenant>;
   readonly #tenants = new Map<string, Tenant>();
@@ -44,9 +41,8 @@ export class TenantShares {
   #typical = firstGuessMs;
 
   /**
-   * `mayHave` says whether a tenant that has been given so many items may have another. One that may not may do so again together with
-   * all others of which this is true, or when an item of its own is settled. `mostAhead` gives how many items may be brought ahead:
-   * tenants that have any are given no more than their part of these.
+   * `mayHave` says whether a tenant that was given so many items may have another. If not, it is asked again together with all such
+   * others, or when an item of its own is settled. `mostAhead` is how many items may be brought ahead; each tenant may have its part.
    */
   constructor(
     mayHave: (given: number) => boolean = () => true,
@@ -143,15 +139,7 @@ export class TenantShares {
   #tenant(id: string): Tenant {
     const known = this.#tenants.get(id);
     if (known) return known;
-    const made: Tenant = {
-      id,
-      weight: undefined,
-      mean: undefined,
-      open: false,
-      given: 0,
-      ahead: 0,
-      aheadPart: 0,
-    };
+    const made = { id, open: false, given: 0, ahead: 0, aheadPart: 0 };
     this.#tenants.set(id, made);
     return made;
   }

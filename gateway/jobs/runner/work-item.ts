@@ -4,7 +4,7 @@ import { type Answer, toBytes } from '../../../pool/answer.js';
 import { StoreError } from '../../database/store-error.js';
 import { GatewayError, toGatewayError } from '../../errors.js';
 import type { Registry } from '../../plugins/registry.js';
-import type { ItemError, ItemResult } from '../model.js';
+import type { ItemResult } from '../model.js';
 import { type ResultStore, resultName, resultStore } from '../results/result-store.js';
 import type { JobStore } from '../store/job-store.js';
 import type { EndedItem } from '../store/transitions.js';
@@ -13,14 +13,15 @@ import type { ItemPipeline } from './item-stages.js';
 import { isPoison, type Retry, retryOf } from './retries.js';
 import type { RetryPolicy } from './retry-policy.js';
 
-/** What has become of an item: its end, or that it is to be worked on again. */
-type Worked =
+/** What has become of an item, after `spent` milliseconds: its end, or that it is to be worked on again. */
+type Worked = { spent: number } & (
   | {
       ended: EndedItem;
       /** To be called once the end is written, or could not be. */
-      written?: ((stored: boolean) => void) | undefined;
+      written?: (stored: boolean) => void;
     }
-  | { again: Retry };
+  | { again: Retry }
+);
 
 interface WorkItemParts {
   registry: Pick<Registry, 'get'>;
@@ -37,9 +38,8 @@ export function createItemWork({ registry, pipelineOf, results }: WorkItemParts)
   async function answer(call: ItemCall): Promise<Answer> {
     const { item, state } = call;
     if (isPoison(item.attempt)) {
-      throw new GatewayError('internal', {
-        cause: new Error(`lost with its process ${item.attempt - 1} times`),
-      });
+      const cause = new Error(`lost with its process ${item.attempt - 1} times`);
+      throw new GatewayError('internal', { cause });
     }
     const helper = registry.get(item.of.service);
     if (!helper) {
@@ -51,7 +51,7 @@ export function createItemWork({ registry, pipelineOf, results }: WorkItemParts)
     return pipelineOf(helper)(call);
   }
 
-  return async function workItem(call: ItemCall): Promise<Worked & { spent: number }> {
+  return async function workItem(call: ItemCall): Promise<Worked> {
     const { item, state, watch } = call;
     const tenant = item.of.tenant_id;
     let release: ((stored: boolean) => void) | undefined;
@@ -67,11 +67,8 @@ export function createItemWork({ registry, pipelineOf, results }: WorkItemParts)
       const text = result.kind === 'json' && bytes.length <= mostText ? decoder.decode(bytes) : undefined;
       if (text === undefined) await results.put(resultName(item, item.attempt), bytes);
       const end = { state: 'done', result, ...(text === undefined ? {} : { text }) } as const;
-      return {
-        ended: ended(call, end, { status: 200, bytesOut: bytes.length }),
-        spent: cost,
-        written: release,
-      };
+      const bytesOut = bytes.length;
+      return { ended: ended(call, end, { status: 200, bytesOut }), spent: cost, written: release };
     } catch (thrown) {
       release?.(false);
       const { helper } = state;
@@ -86,8 +83,9 @@ export function createItemWork({ registry, pipelineOf, results }: WorkItemParts)
       // A counted start of what may run only once would look like one that was lost.
       const again = retry?.counted && !mayRepeat ? undefined : retry;
       if (again) return { again, spent: spent() };
-      const failed = { state: 'failed', error: toItemError(error) } as const;
-      return { ended: ended(call, failed, { status: error.status, bytesOut: 0 }), spent: spent() };
+      const { code, message, details, status } = error;
+      const failed = { state: 'failed', error: { code, message, ...(details && { details }) } } as const;
+      return { ended: ended(call, failed, { status, bytesOut: 0 }), spent: spent() };
     }
   };
 }
@@ -121,10 +119,6 @@ function resultOf(
   return { bytes, result: { kind, type, bytes: bytes.length, ...own, dryrun, ...later } };
 }
 
-function toItemError({ code, message, details }: GatewayError): ItemError {
-  return details ? { code, message, details } : { code, message };
-}
-
 interface ItemResultsOptions {
   results: Pick<ResultStore, 'get' | 'put'>;
   store: Pick<JobStore, 'held'>;
@@ -135,11 +129,7 @@ interface ItemResultsOptions {
 }
 
 /** The end of an item: what else failed with the store may be tried again. */
-export class StoreGivenUp extends StoreError {
-  constructor(cause: unknown) {
-    super(resultStore, cause);
-  }
-}
+export class StoreGivenUp extends StoreError {}
 
 /** How long an item waits for a store. One that has been away for this long already is asked once. */
 const longestOutageMs = 60_000;
@@ -148,17 +138,11 @@ const pauseMs = 5_000;
 /** How long it is believed what a tenant's results hold: other processes add to it. */
 const freshMs = 1_000;
 
-interface HeldResults {
-  bytes: number;
-  /** What is counted here and not yet in `bytes`. */
-  reserved: number;
-  readAt: number;
-}
-
 /** The result store as items use it. Rejects with a `StoreGivenUp` where it has been full or away for as long as an item waits. */
 export function createItemResults(options: ItemResultsOptions) {
   const { results, store, retryPolicy, mostBytes, now = () => performance.now() } = options;
-  const tenants = new LRUCache<string, HeldResults>({ max: 10_000 });
+  /** `reserved` is counted here and not yet in `bytes`. */
+  const tenants = new LRUCache<string, { bytes: number; reserved: number; readAt: number }>({ max: 10_000 });
   /** Since when nothing has worked that failed; a full store may have room for less. */
   let outage: { since: number; last: number; bytes: number } | undefined;
 
@@ -166,11 +150,7 @@ export function createItemResults(options: ItemResultsOptions) {
     const time = now();
     if (outage && time - outage.last > longestOutageMs) outage = undefined;
     const least = error instanceof StoreError && error.isFull ? bytes : 0;
-    outage = {
-      since: outage?.since ?? time,
-      last: time,
-      bytes: Math.min(least, outage?.bytes ?? least),
-    };
+    outage = { since: outage?.since ?? time, last: time, bytes: Math.min(least, outage?.bytes ?? least) };
   }
 
   async function ask<T>(bytes: number, work: () => Promise<T>): Promise<T> {
@@ -193,11 +173,11 @@ export function createItemResults(options: ItemResultsOptions) {
       return next - Math.min(began, outage?.since ?? began) > longestOutageMs;
     };
     return retryPolicy.run(attempt, (error) =>
-      error instanceof StoreError && isLate() ? new StoreGivenUp(error.cause) : undefined,
+      error instanceof StoreError && isLate() ? new StoreGivenUp(resultStore, error.cause) : undefined,
     );
   }
 
-  async function heldBy(tenant: string): Promise<HeldResults> {
+  async function heldBy(tenant: string) {
     const known = tenants.get(tenant);
     if (known && now() - known.readAt < freshMs) return known;
     const readAt = now();
@@ -210,10 +190,7 @@ export function createItemResults(options: ItemResultsOptions) {
   return {
     get: (name: string) => ask(0, () => results.get(name)),
     put: (name: string, bytes: Uint8Array) => ask(bytes.length, () => results.put(name, bytes)),
-    /**
-     * Rejects with `too_large` where a tenant's results would hold more than they may with so many bytes more; else counts these until
-     * the given function is called, with whether they are stored.
-     */
+    /** Counts bytes of a result until the returned function is called; `too_large` where they have no room. */
     async reserve(tenant: string, bytes: number): Promise<(stored: boolean) => void> {
       const held = await heldBy(tenant);
       if (held.bytes + held.reserved + bytes > mostBytes) {

@@ -33,19 +33,16 @@ export async function readHeld(db: Kysely<JobTables>, tenant: string): Promise<H
     .where('tenant_id', '=', tenant)
     .executeTakeFirst();
   const held = { inputs: inputs.bytes, results: results?.result_bytes ?? 0 };
-  return { ...held, aResult: held.results > 0 ? await readTypical(db, tenant) : 0 };
-}
-
-async function readTypical(db: Kysely<JobTables>, tenant: string): Promise<number> {
-  const jobs = await db
+  if (held.results === 0) return { ...held, aResult: 0 };
+  const latest = await db
     .selectFrom('jobs')
     .select(['result_bytes', 'done'])
     .where('tenant_id', '=', tenant)
     .orderBy('id', 'desc')
     .limit(latestJobs)
     .execute();
-  const sumOf = (counts: number[]) => counts.reduce((sum, count) => sum + count, 0);
-  return sumOf(jobs.map((job) => job.result_bytes)) / Math.max(1, sumOf(jobs.map((job) => job.done)));
+  const sumOf = (of: 'result_bytes' | 'done') => latest.reduce((sum, job) => sum + job[of], 0);
+  return { ...held, aResult: sumOf('result_bytes') / Math.max(1, sumOf('done')) };
 }
 
 /** Throws `tenant_busy` where a tenant that holds so much may not have a job with so many bytes of inputs. */
@@ -60,22 +57,10 @@ export function requireCapacity(held: HeldBytes, bytes: number, most: JobBytes):
   throw new GatewayError('tenant_busy', { message, retryAfter: 10 });
 }
 
-/**
- * Adds to what a tenant's results hold; what is negative is removed. The row stays locked until the transaction ends, so that jobs of a
- * tenant are made and forgotten one after another. It is locked before rows of `jobs`, but by what ends items, whose jobs are open.
- */
-export async function addResultBytes(
-  trx: Transaction<JobTables>,
-  tenant: string,
-  bytes: number,
-): Promise<void> {
-  await trx
-    .insertInto('job_tenants')
-    .values({ tenant_id: tenant, result_bytes: Math.max(0, bytes) })
-    .onConflict((conflict) =>
-      conflict
-        .column('tenant_id')
-        .doUpdateSet({ result_bytes: sql`job_tenants.result_bytes + ${sql.lit(bytes)}` }),
-    )
-    .execute();
+/** Locks the tenant's row, so that its jobs are made and forgotten one after another; before rows of `jobs`. */
+export async function addResultBytes(trx: Transaction<JobTables>, tenant: string, bytes: number) {
+  await sql`
+    insert into job_tenants (tenant_id, result_bytes) values (${tenant}, ${Math.max(0, bytes)})
+    on conflict (tenant_id) do update set result_bytes = job_tenants.result_bytes + ${sql.lit(bytes)}
+  `.execute(trx);
 }

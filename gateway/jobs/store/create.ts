@@ -24,54 +24,60 @@ export type Created =
 /** Characters of input that one statement is given, beyond its last row: what a thread is handed at a time. */
 const charactersPerStatement = 250_000;
 
-/** Makes a job and its items in one transaction, or finds the one that its idempotency key has made. */
-export async function createJob(
-  { change, kind }: Access<JobTables>,
-  job: NewJob,
-  inputs: readonly ItemInput[],
-  { now, most }: { now: number; most?: JobBytes | undefined },
-): Promise<Created> {
-  const { tenant_id, bytes = 0 } = job;
-  const shared = sharedFields(inputs);
-  for (;;) {
-    const created = await change(async (trx): Promise<Created | undefined> => {
-      // Locks what the tenant's jobs hold: of several that come at once, each counts those before it.
-      if (most) await addResultBytes(trx, tenant_id, 0);
-      const row = await insertJob(trx, job, { total: inputs.length, shared, now });
-      if (!row) return findMade(trx, job);
-      if (most) {
-        const held = await readHeld(trx, tenant_id);
-        requireCapacity({ ...held, inputs: held.inputs - bytes }, bytes, most);
+/** Makes jobs, each with all its items. */
+export function createMaking({ run, change, kind }: Access<JobTables>, now: () => number) {
+  return {
+    /**
+     * Makes a job with its items, at least one, whole or not at all, or finds the one that its idempotency key has made. `fields` that
+     * are the same list in all inputs are stored once. Rejects with `tenant_busy` where the tenant's jobs would then hold more than `most`.
+     */
+    async create(job: NewJob, inputs: readonly ItemInput[], most?: JobBytes): Promise<Created> {
+      const { tenant_id, bytes = 0 } = job;
+      const fields = inputs[0]?.fields;
+      const shared = inputs.every((input) => input.fields === fields) ? fields : undefined;
+      for (;;) {
+        const created = await change(async (trx): Promise<Created | undefined> => {
+          // Locks what the tenant's jobs hold: of several that come at once, each counts those before it.
+          if (most) await addResultBytes(trx, tenant_id, 0);
+          const row = await insertJob(trx, job, { total: inputs.length, shared, now: now() });
+          if (!row) return findMade(trx, job);
+          if (most) {
+            const held = await readHeld(trx, tenant_id);
+            requireCapacity({ ...held, inputs: held.inputs - bytes }, bytes, most);
+          }
+          for (const rows of rowBatches(job.id, inputs, shared)) {
+            await sql`
+              insert into job_items (job_id, idx, state, queued, attempts, input)
+              select value ->> 0, cast(value ->> 1 as integer), 'waiting', 0, 0, value ->> 2
+              from ${givenRows(kind, rows)}
+            `.execute(trx);
+          }
+          const before = await trx
+            .selectFrom('jobs')
+            .select('id')
+            .where((eb) => eb.and({ tenant_id, finished_at: null }))
+            .where('unqueued', '>', 0)
+            .where('id', '!=', job.id)
+            .limit(1)
+            .executeTakeFirst();
+          return { outcome: 'created', job: row, isNext: !before };
+        });
+        // The other job was forgotten between the two statements: the key is free now.
+        if (created) return created;
       }
-      for (const rows of rowBatches(job.id, inputs, shared)) {
-        await sql`
-          insert into job_items (job_id, idx, state, queued, attempts, input)
-          select value ->> 0, cast(value ->> 1 as integer), 'waiting', 0, 0, value ->> 2
-          from ${givenRows(kind, rows)}
-        `.execute(trx);
-      }
-      const before = await trx
-        .selectFrom('jobs')
-        .select('id')
-        .where('tenant_id', '=', tenant_id)
-        .where('finished_at', 'is', null)
-        .where('unqueued', '>', 0)
-        .where('id', '!=', job.id)
-        .limit(1)
-        .executeTakeFirst();
-      return { outcome: 'created', job: row, isNext: !before };
-    });
-    // The other job was forgotten between the two statements: the key is free now.
-    if (created) return created;
-  }
+    },
+
+    /** What `create` would return for an idempotency key, whose job has not ended at `endedAfter` or before. */
+    made: (tenant_id: string, idempotency: NonNullable<NewJob['idempotency']>, endedAfter: number) =>
+      run((db) => findMade(db, { tenant_id, idempotency }, endedAfter)),
+  };
 }
 
 async function insertJob(
   trx: Transaction<JobTables>,
-  { idempotency, bytes = 0, files = false, ...job }: NewJob,
+  { id, tenant_id, key_id, service, webhook_url, idempotency, bytes = 0, files = false }: NewJob,
   { total, shared, now }: { total: number; shared: Fields | undefined; now: number },
 ) {
-  const { id, tenant_id, key_id, service, webhook_url } = job;
   return trx
     .insertInto('jobs')
     .values({
@@ -88,11 +94,8 @@ async function insertJob(
     .executeTakeFirst();
 }
 
-/**
- * What an idempotency key has made before; undefined where that is nothing. A job that ended at `endedAfter` or before has expired: the
- * key is free again, whenever the job is removed.
- */
-export async function findMade(
+/** What an idempotency key has made; a job that ended at `endedAfter` or before has expired, and its key is free again. */
+async function findMade(
   db: Kysely<JobTables>,
   { tenant_id, idempotency }: Pick<NewJob, 'tenant_id' | 'idempotency'>,
   endedAfter = 0,
@@ -112,21 +115,9 @@ export async function findMade(
   return idempotency_digest === idempotency?.digest ? { outcome: 'replayed', job } : { outcome: 'conflict' };
 }
 
-/** Fields that are one and the same list in every input: they are stored once, and not ten thousand times. */
-function sharedFields(inputs: readonly ItemInput[]): Fields | undefined {
-  const fields = inputs[0]?.fields;
-  return inputs.every((input) => input.fields === fields) ? fields : undefined;
-}
-
-type Row = [job: string, index: number, input: string];
-
 /** Rows for one statement after the other, made only when they are asked for. */
-function* rowBatches(
-  job: string,
-  inputs: readonly ItemInput[],
-  shared: Fields | undefined,
-): Generator<Row[]> {
-  let rows: Row[] = [];
+function* rowBatches(job: string, inputs: readonly ItemInput[], shared: Fields | undefined) {
+  let rows: [job: string, index: number, input: string][] = [];
   let characters = 0;
   for (const [index, input] of inputs.entries()) {
     const text = inputText(input, shared);

@@ -1,41 +1,21 @@
 import { sql } from 'kysely';
 import type { Access } from '../../database/database.js';
-import { rowsPerTransaction, slices } from '../../database/rows.js';
-import type { Item, ItemInput, ItemRef, Job } from '../model.js';
-import { addResultBytes, type HeldBytes, type JobBytes, readHeld } from './capacity.js';
-import { type Created, createJob, findMade, type NewJob } from './create.js';
+import { rowsPerTransaction } from '../../database/rows.js';
+import type { Item, ItemRef, Job } from '../model.js';
+import { addResultBytes, type HeldBytes, readHeld } from './capacity.js';
+import { createMaking } from './create.js';
+import { createOutbox } from './outbox.js';
 import {
-  forgetQueued,
-  type HandOver,
-  markQueued,
-  readCancelled,
-  readUnqueued,
-  type Unqueued,
-} from './outbox.js';
-import { itemColumns, itemOf, type JobTables, jobColumns, readOpen } from './tables.js';
-import {
-  cancelJob,
-  type EndedItem,
-  type Finished,
-  finishItems,
-  handBackItems,
-  type StartedItem,
-  startItems,
-} from './transitions.js';
-
-/** A page of a list, in its order; `next` is what `after` is to be for the one behind it. */
-interface Page<T, Next> {
-  rows: T[];
-  next: Next | null;
-}
-
-/** Numbers for the metrics, of all tenants. */
-export interface JobStats {
-  waiting: number;
-  running: number;
-  /** When the oldest job was made of which an item waits. */
-  oldestWaitingAt: number | null;
-}
+  idsOf,
+  inSlices,
+  itemColumns,
+  itemOf,
+  type JobTables,
+  jobColumns,
+  readJob,
+  readOpen,
+} from './tables.js';
+import { createTransitions } from './transitions.js';
 
 /** Bytes of JSON on a page of items: errors can be long, and the main thread that parses and writes them serves everyone. */
 const pageBytes = 900_000;
@@ -45,54 +25,22 @@ const itemBytes = 120;
 
 export type JobStore = ReturnType<typeof createJobStore>;
 
-/**
- * The truth about jobs and their items, in the gateway's database. Every method is one transaction, or several that may each run again:
- * a process may be killed between any two. What was not handed to the queue then is found again by `unqueued`.
- */
+/** The truth about jobs and their items. A process may be killed between any two transactions of a method. */
 export function createJobStore(access: Access<JobTables>, { now = Date.now }: { now?: () => number } = {}) {
-  const { run } = access;
-
-  /** Each slice is a transaction, so that no other user waits long for one. */
-  async function inSlices<T, R>(items: readonly T[], work: (slice: T[]) => Promise<R[]>): Promise<R[]> {
-    const results: R[] = [];
-    for (const slice of slices(items, rowsPerTransaction)) results.push(...(await work(slice)));
-    return results;
-  }
+  const { run, kind } = access;
 
   return {
-    /**
-     * Makes a job with its items, of which there is at least one, whole or not at all. `fields` that are one and the same list in all
-     * inputs are stored once. Rejects with `tenant_busy` where the tenant's jobs, this one included, would hold more than `most`.
-     */
-    create: (job: NewJob, inputs: readonly ItemInput[], most?: JobBytes): Promise<Created> =>
-      createJob(access, job, inputs, { now: now(), most }),
+    ...createMaking(access, now),
+    ...createOutbox(access, now),
+    ...createTransitions(access, now),
 
-    /** What `create` would give for an idempotency key that has made a job which has not ended at `endedAfter` or before. */
-    made: (
-      tenant_id: string,
-      idempotency: NonNullable<NewJob['idempotency']>,
-      endedAfter: number,
-    ): Promise<Created | undefined> => run((db) => findMade(db, { tenant_id, idempotency }, endedAfter)),
+    job: (tenant: string, id: string): Promise<Job | undefined> => run((db) => readJob(db, tenant, id)),
 
-    /** A tenant's job; undefined where it has none of this id. */
-    job: (tenant: string, id: string): Promise<Job | undefined> =>
-      run((db) =>
-        db
-          .selectFrom('jobs')
-          .select(jobColumns)
-          .where('id', '=', id)
-          .where('tenant_id', '=', tenant)
-          .executeTakeFirst(),
-      ),
-
-    /**
-     * A tenant's jobs, the newest first, without those that ended at `endedAfter` or before; `after` is the id of the last one of the
-     * page before, which need not be there any more.
-     */
+    /** The newest first, without those that ended by `endedAfter`; `after` is the last id of the page before. */
     async jobs(
       tenant: string,
       { limit, after, endedAfter }: { limit: number; after?: string | undefined; endedAfter: number },
-    ): Promise<Page<Job, string>> {
+    ) {
       const rows = await run((db) =>
         db
           .selectFrom('jobs')
@@ -108,10 +56,7 @@ export function createJobStore(access: Access<JobTables>, { now = Date.now }: { 
     },
 
     /** Items behind the index `after`, in their order. A page has fewer than `limit` where more would pass 1 MB as JSON. */
-    async items(
-      job: string,
-      { limit, after = -1 }: { limit: number; after?: number | undefined },
-    ): Promise<Page<Item, number>> {
+    async items(job: string, { limit, after = -1 }: { limit: number; after?: number | undefined }) {
       const items: Item[] = [];
       let bytes = 0;
       for (;;) {
@@ -142,127 +87,73 @@ export function createJobStore(access: Access<JobTables>, { now = Date.now }: { 
         db
           .selectFrom('job_items')
           .select([...itemColumns, 'text'])
-          .where('job_id', '=', job)
-          .where('idx', '=', index)
+          .where((eb) => eb.and({ job_id: job, idx: index }))
           .executeTakeFirst(),
       );
-      return row && { ...itemOf(row), ...(row.text === null ? {} : { text: row.text }) };
+      if (!row) return undefined;
+      const { text, ...item } = row;
+      return { ...itemOf(item), ...(text === null ? {} : { text }) };
     },
-
-    /** Cancels what waits, once; gives the job as it is then, undefined where the tenant has none of this id. */
-    cancel: (tenant: string, id: string): Promise<Job | undefined> =>
-      cancelJob(access, { tenant, id }, now()),
 
     held: (tenant: string): Promise<HeldBytes> => run((db) => readHeld(db, tenant)),
 
-    /** Notes that the input files of these jobs, which have ended, are removed. */
-    async cleared(jobs: readonly string[]): Promise<void> {
-      if (jobs.length === 0) return;
+    /** Notes that the input files of a job, which has ended, are removed. */
+    async cleared(id: string): Promise<void> {
       await run((db) =>
-        db
-          .updateTable('jobs')
-          .set({ bytes: 0 })
-          .where('id', 'in', jobs)
-          .where('finished_at', 'is not', null)
-          .execute(),
+        sql`update jobs set bytes = 0 where id = ${id} and finished_at is not null`.execute(db),
       );
     },
 
     /** Jobs that have ended and whose input files are still to be removed. */
-    async uncleared(most: number): Promise<string[]> {
-      const rows = await run((db) =>
-        db
-          .selectFrom('jobs')
-          .select('id')
-          // With a sign, or SQLite goes through the index of all jobs that have ended.
-          .where(sql<boolean>`+finished_at is not null and bytes > 0`)
-          .limit(most)
-          .execute(),
-      );
-      return rows.map(({ id }) => id);
-    },
+    uncleared: (most: number): Promise<string[]> =>
+      run((db) =>
+        idsOf(
+          db
+            .selectFrom('jobs')
+            .select('id')
+            // With a sign, or SQLite goes through the index of all jobs that have ended.
+            .where(sql<boolean>`+finished_at is not null and bytes > 0`)
+            .limit(most),
+        ),
+      ),
 
-    async openTenants(): Promise<string[]> {
-      const rows = await run((db) =>
-        db.selectFrom('jobs').select('tenant_id').distinct().where('finished_at', 'is', null).execute(),
-      );
-      return rows.map(({ tenant_id }) => tenant_id);
-    },
-
-    /**
-     * Items that are still to be handed to the queue: those of new jobs, and those of a job that has not moved for `idleMs`, which the
-     * queue may have lost. They are given again and again until `queued` names them.
-     */
-    async unqueued({ idleMs, ...handOver }: HandOver & { idleMs: number }): Promise<Unqueued[]> {
-      await forgetQueued(access, now() - idleMs, now());
-      return readUnqueued(access, handOver);
-    },
-
-    /** Notes that the queue has items; gives those that have ended meanwhile. */
-    queued: (items: readonly ItemRef[]): Promise<ItemRef[]> =>
-      inSlices(items, (slice) => markQueued(access, slice, now())),
-
-    /** Items of a job that were cancelled while they waited in the queue. */
-    cancelled: (job: string): Promise<ItemRef[]> => readCancelled(access, job),
-
-    /** Marks items as running and gives what is to be done; those that have ended, or whose job is gone, are left out. */
-    start: (items: readonly ItemRef[]): Promise<StartedItem[]> =>
-      inSlices(items, (slice) => startItems(access, slice, now())),
+    openTenants: (): Promise<string[]> =>
+      run((db) =>
+        idsOf(db.selectFrom('jobs').select('tenant_id as id').distinct().where('finished_at', 'is', null)),
+      ),
 
     /** Those of the items that have not ended. */
     open: (items: readonly ItemRef[]): Promise<ItemRef[]> =>
-      inSlices(items, (slice) => readOpen(access, slice)),
-
-    /**
-     * Puts running items back to waiting, as if this start had not been, or with the attempt `counted`. One that another process has
-     * started since is left to it.
-     */
-    async handBack(
-      items: readonly (ItemRef & Pick<StartedItem, 'attempt'>)[],
-      { counted } = { counted: false },
-    ): Promise<void> {
-      for (const slice of slices(items, rowsPerTransaction)) {
-        await handBackItems(access, slice, { counted, now: now() });
-      }
-    },
-
-    /**
-     * Ends items, each once, whichever process tries: counts, usage and, with the last item, the job's end and its webhook's delivery
-     * are in the same transaction.
-     */
-    async finish(items: readonly EndedItem[]): Promise<Finished> {
-      const ended = await inSlices(items, async (slice) => [await finishItems(access, slice, now())]);
-      return { items: ended.flatMap((each) => each.items), jobs: ended.flatMap((each) => each.jobs) };
-    },
+      inSlices(items, async (slice) => {
+        const open = await run((db) => readOpen(db, kind, slice));
+        return open.map(({ job, index }) => ({ job, index }));
+      }),
 
     /** Jobs that ended before this time, oldest first, without the `skip` first of them. */
-    expired: (
-      endedBefore: number,
-      { most, skip = 0 }: { most: number; skip?: number },
-    ): Promise<Pick<Job, 'id' | 'tenant_id'>[]> =>
+    expired: (endedBefore: number, { most, skip }: { most: number; skip: number }): Promise<string[]> =>
       run((db) =>
-        db
-          .selectFrom('jobs')
-          .select(['id', 'tenant_id'])
-          .where('finished_at', 'is not', null)
-          .where('finished_at', '<', endedBefore)
-          .orderBy('finished_at')
-          .orderBy('id')
-          .limit(most)
-          .offset(skip)
-          .execute(),
+        idsOf(
+          db
+            .selectFrom('jobs')
+            .select('id')
+            .where('finished_at', 'is not', null)
+            .where('finished_at', '<', endedBefore)
+            .orderBy('finished_at')
+            .orderBy('id')
+            .limit(most)
+            .offset(skip),
+        ),
       ),
 
-    async known(ids: readonly string[]): Promise<string[]> {
-      if (ids.length === 0) return [];
-      const rows = await run((db) => db.selectFrom('jobs').select('id').where('id', 'in', ids).execute());
-      return rows.map(({ id }) => id);
-    },
+    /** Those of the ids that are jobs. */
+    known: async (ids: readonly string[]): Promise<string[]> =>
+      ids.length === 0 ? [] : run((db) => idsOf(db.selectFrom('jobs').select('id').where('id', 'in', ids))),
 
-    /** Removes a job and its items; one that is not there is no error. */
+    /** Removes a job and its items; one that does not exist is no error. */
     remove: (job: string): Promise<void> => removeJob(access, job),
 
-    async stats(): Promise<JobStats> {
+    /** Numbers for the metrics, of all tenants; `oldestWaitingAt`: when the oldest job was made of which an item waits. */
+    async stats() {
       const waiting = sql`total - done - failed - cancelled - running`;
       return run((db) =>
         db
@@ -279,8 +170,8 @@ export function createJobStore(access: Access<JobTables>, { now = Date.now }: { 
   };
 }
 
-/** A page of rows, of which one more was read than it holds. */
-function pageOf<T, Next>(rows: T[], limit: number, nextOf: (last: T) => Next): Page<T, Next> {
+/** A page of rows, of which one more was read than it holds; `next` is what `after` is to be for the one behind it. */
+function pageOf<T, Next>(rows: T[], limit: number, nextOf: (last: T) => Next) {
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return { rows: page, next: rows.length > limit && last !== undefined ? nextOf(last) : null };

@@ -1,11 +1,19 @@
-import { type RawBuilder, sql, type Transaction } from 'kysely';
-import type { Access, DatabaseKind } from '../../database/database.js';
-import { givenRows, groupBy } from '../../database/rows.js';
+import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import type { DatabaseKind } from '../../database/database.js';
+import { givenRows, groupBy, rowsPerTransaction, slices } from '../../database/rows.js';
 import type { UsageTables } from '../../usage/store.js';
-import type { Item, ItemEnd, ItemInput, ItemRef, ItemState, Job } from '../model.js';
+import {
+  type Item,
+  type ItemEnd,
+  type ItemInput,
+  type ItemRef,
+  type ItemState,
+  itemName,
+  type Job,
+} from '../model.js';
 import type { DeliveryTables } from '../webhooks/delivery-store.js';
 
-/** A job and what the store needs to know of it besides. Times are ms since 1970. */
+/** A job and what else the store needs to know of it. Times are ms since 1970. */
 export interface JobRow extends Job {
   idempotency_key: string | null;
   idempotency_digest: string | null;
@@ -38,53 +46,43 @@ interface ItemRow {
   text: string | null;
 }
 
-/** What a tenant's jobs hold together, those included that have ended. */
-interface JobTenantRow {
-  tenant_id: string;
-  result_bytes: number;
-}
-
-/** The tables that the store writes: its own, and what an item's end adds to. */
-export type JobTables = { jobs: JobRow; job_items: ItemRow; job_tenants: JobTenantRow } & UsageTables &
+/** The tables that the store writes: its own, and what an item's end adds to. `job_tenants` counts ended jobs too. */
+export type JobTables = {
+  jobs: JobRow;
+  job_items: ItemRow;
+  job_tenants: { tenant_id: string; result_bytes: number };
+} & UsageTables &
   DeliveryTables;
 
 export const jobColumns = [
-  'id',
-  'tenant_id',
-  'key_id',
-  'service',
-  'webhook_url',
-  'bytes',
-  'created_at',
-  'cancelled_at',
-  'finished_at',
-  'total',
-  'started',
-  'done',
-  'failed',
-  'cancelled',
-] as const satisfies (keyof Job)[];
+  ...(['id', 'tenant_id', 'key_id', 'service', 'webhook_url', 'bytes'] as const),
+  ...(['created_at', 'cancelled_at', 'finished_at'] as const),
+  ...(['total', 'started', 'done', 'failed', 'cancelled'] as const),
+] satisfies (keyof Job)[];
 
-export const itemColumns = ['job_id', 'idx', 'state', 'ended'] as const satisfies (keyof ItemRow)[];
+/** Of a row of `job_items`: its `ItemRef`. */
+export const refColumns = ['job_id as job', 'idx as index'] as const;
+export const itemColumns = [...refColumns, 'state', 'ended'] as const;
 
-export function refOf({ job_id, idx }: Pick<ItemRow, 'job_id' | 'idx'>): ItemRef {
-  return { job: job_id, index: idx };
-}
-
-export function itemOf(row: Pick<ItemRow, (typeof itemColumns)[number]>): Item {
-  const { result, error } = row.ended === null ? {} : (JSON.parse(row.ended) as Partial<Item>);
-  return {
-    ...refOf(row),
-    state: row.state as ItemState,
-    ...(result && { result }),
-    ...(error && { error }),
-  };
+export function itemOf({ ended, state, ...ref }: ItemRef & Pick<ItemRow, 'state' | 'ended'>): Item {
+  const { result, error } = ended === null ? {} : (JSON.parse(ended) as Partial<Item>);
+  return { ...ref, state: state as ItemState, ...(result && { result }), ...(error && { error }) };
 }
 
 /** What `itemOf` reads again. */
 export function endedText(end: ItemEnd): string {
   if (end.state === 'done') return JSON.stringify({ result: end.result });
   return JSON.stringify(end.state === 'failed' ? { error: end.error } : {});
+}
+
+/** The ids that a query finds. */
+export async function idsOf(query: { execute(): Promise<{ id: string }[]> }): Promise<string[]> {
+  return (await query.execute()).map(({ id }) => id);
+}
+
+export function readJob(db: Kysely<JobTables>, tenant: string, id: string): Promise<Job | undefined> {
+  const job = db.selectFrom('jobs').select(jobColumns);
+  return job.where((eb) => eb.and({ id, tenant_id: tenant })).executeTakeFirst();
 }
 
 export type Fields = NonNullable<ItemInput['fields']>;
@@ -99,54 +97,41 @@ export function inputOf(text: string, shared: Fields | undefined): ItemInput {
   return shared ? { fields: shared, ...own } : own;
 }
 
-/** The fields of a job that all its items share. */
-export function fieldsOf({ fields }: Pick<JobRow, 'fields'>): Fields | undefined {
-  return fields === null ? undefined : JSON.parse(fields);
+/** Does something with all items; each slice is a transaction, so that no other user waits long for one. */
+export async function inSlices<T, R>(items: readonly T[], work: (slice: T[]) => Promise<R[]>): Promise<R[]> {
+  const results: R[] = [];
+  for (const slice of slices(items, rowsPerTransaction)) results.push(...(await work(slice)));
+  return results;
 }
 
-/** An item that has not ended, and that no other process changes until the transaction ends. */
-export type OpenItem = Omit<ItemRow, 'ended' | 'input'>;
+/** An item that has not ended. */
+export type OpenItem = ItemRef & Pick<ItemRow, 'state' | 'queued' | 'attempts'>;
 
-/**
- * Locks those of the items that have not ended, in one order everywhere: two who want the same ones wait for each other and never in
- * a ring. Every transaction locks items first, then jobs by their ids, then usage.
- */
-export async function lockOpen(
-  trx: Transaction<JobTables>,
+/** Reads those of the items that have not ended, in order; with `forUpdate` they stay locked on PostgreSQL. */
+export async function readOpen(
+  db: Kysely<JobTables>,
   kind: DatabaseKind,
   refs: readonly ItemRef[],
+  forUpdate = sql``,
 ): Promise<OpenItem[]> {
   const { rows } = await sql<OpenItem>`
-    select job_items.job_id, job_items.idx, job_items.state, job_items.queued, job_items.attempts
+    select job_items.job_id as job, job_items.idx as "index", job_items.state, job_items.queued, job_items.attempts
     from ${givenRefs(kind, refs)} cross join job_items
     where job_items.job_id = given.value ->> 0 and job_items.idx = cast(given.value ->> 1 as integer)
       and job_items.ended is null
-    order by job_items.job_id, job_items.idx ${forUpdate(kind)}
-  `.execute(trx);
+    order by job_items.job_id, job_items.idx ${forUpdate}
+  `.execute(db);
   return rows;
 }
 
-/** Those of the items that have not ended, at the moment. */
-export async function readOpen(
-  { run, kind }: Access<JobTables>,
-  refs: readonly ItemRef[],
-): Promise<ItemRef[]> {
-  const { rows } = await run((db) =>
-    sql<Pick<ItemRow, 'job_id' | 'idx'>>`
-      select job_items.job_id, job_items.idx from ${givenRefs(kind, refs)} cross join job_items
-      where job_items.job_id = given.value ->> 0 and job_items.idx = cast(given.value ->> 1 as integer)
-        and job_items.ended is null
-    `.execute(db),
-  );
-  return rows.map(refOf);
+/** Locks open items, in one order everywhere: transactions lock items first, then jobs by their ids, then usage. */
+export function lockOpen(trx: Transaction<JobTables>, kind: DatabaseKind, refs: readonly ItemRef[]) {
+  // SQLite has one writer at a time, which this transaction is.
+  return readOpen(trx, kind, refs, kind === 'postgres' ? sql`for update of job_items` : sql``);
 }
 
-/** Locks all items of a job that have not ended, which stay where they are: there may be ten thousand. */
-export async function lockOpenOf(
-  trx: Transaction<JobTables>,
-  kind: DatabaseKind,
-  job: string,
-): Promise<void> {
+/** Locks all items of a job that have not ended, without reading them: there may be ten thousand. */
+export async function lockOpenOf(trx: Transaction<JobTables>, kind: DatabaseKind, job: string) {
   if (kind === 'sqlite') return;
   await sql`
     select count(*) from (
@@ -156,30 +141,20 @@ export async function lockOpenOf(
 }
 
 /** Which items are meant, as the condition of a statement. */
-export function amongRefs(kind: DatabaseKind, items: readonly Pick<ItemRow, 'job_id' | 'idx'>[]) {
-  const refs = items.map(({ job_id, idx }) => ({ job: job_id, index: idx }));
+export function amongRefs(kind: DatabaseKind, refs: readonly ItemRef[]) {
   return sql<boolean>`(job_id, idx) in
     (select given.value ->> 0, cast(given.value ->> 1 as integer) from ${givenRefs(kind, refs)})`;
 }
 
 /** Each once, however often it is named. */
 function givenRefs(kind: DatabaseKind, refs: readonly ItemRef[]): RawBuilder<unknown> {
-  const rows = new Map(refs.map(({ job, index }) => [itemName(job, index), [job, index]]));
+  const rows = new Map(refs.map((ref) => [itemName(ref), [ref.job, ref.index]]));
   return givenRows(kind, [...rows.values()]);
 }
 
-export function itemName(job: string, index: number): string {
-  return `${job} ${index}`;
-}
-
-/** SQLite has one writer at a time, which this transaction is. */
-function forUpdate(kind: DatabaseKind): RawBuilder<unknown> {
-  return kind === 'postgres' ? sql`for update of job_items` : sql``;
-}
-
 /** Items by their jobs, and these by their ids, as they are to be locked. */
-export function byJob<T extends Pick<ItemRow, 'job_id'>>(items: readonly T[]): [string, T[]][] {
-  return [...groupBy(items, ({ job_id }) => job_id)].sort(([a], [b]) => (a < b ? -1 : 1));
+export function byJob<T extends ItemRef>(items: readonly T[]): [string, T[]][] {
+  return [...groupBy(items, ({ job }) => job)].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** What is added to a job's counts. */
@@ -187,11 +162,7 @@ type Counts = Partial<
   Pick<JobRow, 'unqueued' | 'started' | 'running' | 'done' | 'failed' | 'cancelled' | 'result_bytes'>
 >;
 
-/**
- * Adds to a job's counts, and ends it with its last item; what was given to all its items is removed then. Gives the job as it is
- * then; undefined where there is none of this id.
- * Counts are changed here alone, so that one transaction after the other sees them whole.
- */
+/** The one place that changes a job's counts; ends it with its last item. Returns it as it is then. */
 export async function moveJob(
   trx: Transaction<JobTables>,
   id: string,

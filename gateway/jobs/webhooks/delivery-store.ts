@@ -22,10 +22,7 @@ export type DeliveryTables = { webhook_deliveries: DeliveryRow };
 export type SenderTables = DeliveryTables & Pick<KeyTables, 'tenants'>;
 
 /** Which secret a tenant is at, and since when. */
-export interface SecretVersion {
-  webhook_version: number;
-  webhook_rotated_at: number | null;
-}
+export type SecretVersion = Pick<Selectable<KeyTables['tenants']>, 'webhook_version' | 'webhook_rotated_at'>;
 
 /** A delivery that this process alone may try until `due_at`. */
 export type ClaimedDelivery = Readonly<Selectable<DeliveryRow>>;
@@ -52,8 +49,7 @@ export function createDeliveryStore({ run }: Pick<Access<SenderTables>, 'run'>) 
       db
         .updateTable('webhook_deliveries')
         .set(to)
-        .where('id', '=', id)
-        .where('due_at', '=', due_at)
+        .where((eb) => eb.and({ id, due_at }))
         .executeTakeFirst(),
     );
   }
@@ -123,29 +119,15 @@ interface Due {
   oldest: number;
 }
 
-interface TenantStanding {
-  /** Deliveries of a tenant that are being tried. */
-  running(tenant: string): number;
-  /** Which of all tries its last was; 0 where it had none. */
-  lastTry(tenant: string): number;
-}
-
-/**
- * Whose deliveries get the free slots: the tenant with the fewest gets the next, among equals the one that has waited longest. So a tenant
- * whose receivers answer slowly, or never, holds up its own deliveries alone. Pure; `most` is of one tenant.
- */
+/** The tenant with the fewest gets the next slot, else the one that has waited longest; at most `most` each. */
 export function chooseTenants<T extends Due>(
   due: readonly T[],
   free: number,
   most: number,
-  { running, lastTry }: TenantStanding,
+  /** How many of a tenant are being tried, and which of all tries its last was; 0 where it had none. */
+  standingOf: (tenant: string) => { held: number; last: number },
 ): { tenant: T; slots: number }[] {
-  const candidates = due.map((tenant) => ({
-    tenant,
-    slots: 0,
-    held: running(tenant.tenant_id),
-    last: lastTry(tenant.tenant_id),
-  }));
+  const candidates = due.map((tenant) => ({ tenant, slots: 0, ...standingOf(tenant.tenant_id) }));
   for (let slot = 0; slot < free; slot += 1) {
     const [next] = candidates
       .filter(({ tenant, slots, held }) => slots < tenant.waiting && held < most)

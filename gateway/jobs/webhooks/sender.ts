@@ -47,8 +47,10 @@ export function openWebhooks({ config, closers, ...options }: WebhooksOptions) {
   };
 }
 
-export interface WebhookSenderOptions extends Omit<Sending, 'now'> {
+export interface WebhookSenderOptions {
   access: Access<SenderTables>;
+  post: Post;
+  secrets: DerivedSecrets;
   logger: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
   observe?: ((outcome: 'sent' | 'failed' | 'given_up') => void) | undefined;
   /** Milliseconds between two looks for what is due, default 2000. */
@@ -68,9 +70,8 @@ const claimMarginMs = 10_000;
 const tenantsRemembered = 10_000;
 
 /**
- * Delivers what is due, in this process as in any number of others, each at least once: a delivery is claimed for as long as a try may
- * last, and forgotten when it was accepted. A process that is killed in between leaves it to another, which sends it with the same id.
- * Without a master secret it does nothing, since nothing goes out unsigned.
+ * Delivers what is due, at least once, in any number of processes: a delivery is claimed for as long as a try may last, so that another
+ * process has it after a kill, with the same id. Without a master secret it does nothing, since nothing goes out unsigned.
  */
 export function createWebhookSender(options: WebhookSenderOptions) {
   const { access, post, secrets, logger, observe, pollMs = 2000, closeMs = 2000 } = options;
@@ -86,16 +87,16 @@ export function createWebhookSender(options: WebhookSenderOptions) {
   let failing = false;
   let closed = false;
 
-  const standing = {
-    running: (tenant: string) => [...underWay.values()].filter((each) => each === tenant).length,
-    lastTry: (tenant: string) => lastTries.get(tenant) ?? 0,
-  };
+  const standingOf = (tenant: string) => ({
+    held: [...underWay.values()].filter((each) => each === tenant).length,
+    last: lastTries.get(tenant) ?? 0,
+  });
 
   async function startDeliveries(): Promise<void> {
     const free = mostDeliveries - underWay.size;
     if (free <= 0) return;
     const due = await store.due(now());
-    for (const { tenant, slots } of chooseTenants(due, free, mostDeliveriesOfTenant, standing)) {
+    for (const { tenant, slots } of chooseTenants(due, free, mostDeliveriesOfTenant, standingOf)) {
       if (closed) return;
       tries += 1;
       lastTries.set(tenant.tenant_id, tries);
@@ -115,8 +116,7 @@ export function createWebhookSender(options: WebhookSenderOptions) {
     let outcome: DeliveryOutcome | undefined;
     try {
       // A process that stood still meanwhile may find another at it before its own try is over.
-      if (now() + post.timeoutMs <= claimed.due_at)
-        outcome = await tryDelivery({ post, secrets, now }, claimed, version, stopping.signal);
+      if (now() + post.timeoutMs <= claimed.due_at) outcome = await send(claimed, version);
     } catch (error) {
       if (!stopping.signal.aborted) {
         logger.error({ err: error, delivery: claimed.id }, 'a webhook could not be sent');
@@ -130,8 +130,42 @@ export function createWebhookSender(options: WebhookSenderOptions) {
     }
   }
 
+  /** Sends a delivery once, signed anew: receivers refuse what is old, or signed by a secret that has gone. Rejects where it is stopped. */
+  async function send(
+    { id, tenant_id, url, payload }: ClaimedDelivery,
+    tenant: SecretVersion,
+  ): Promise<DeliveryOutcome> {
+    const { signal } = stopping;
+    const at = now();
+    const timestamp = Math.floor(at / 1000);
+    const { webhook_version: version, webhook_rotated_at: rotatedAt } = tenant;
+    const signing = [...secrets.all(tenant_id, version)];
+    // Receivers change over when it suits them, within a day.
+    if (rotatedAt !== null && at - rotatedAt < webhookGraceMs)
+      signing.push(...secrets.all(tenant_id, version - 1));
+    const signatures = signing.map((secret) => sign({ id, timestamp, body: payload }, secret));
+    const headers = {
+      'content-type': 'application/json',
+      'webhook-id': id,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': signatures.join(' '),
+    };
+    try {
+      const answer = await post.send(post.check(url), { body: Buffer.from(payload), headers, signal });
+      const { status } = answer;
+      if (status >= 200 && status < 300) return { ended: 'delivered', status };
+      if (status === 410) return { ended: 'gone', status };
+      const wait = busyStatuses.includes(status) ? answer.headers['retry-after'] : undefined;
+      return { ended: undefined, reason: `status ${status}`, retryAfterMs: readRetryAfter(wait, now()) };
+    } catch (error) {
+      if (signal.aborted || !(error instanceof GatewayError)) throw error;
+      const { code, cause, message } = error;
+      return { ended: undefined, reason: `${code}: ${cause instanceof Error ? cause.message : message}` };
+    }
+  }
+
   function record(claimed: ClaimedDelivery, outcome: DeliveryOutcome): () => Promise<void> {
-    const { id: delivery, tenant_id: tenant, url, attempts, created_at: createdAt } = claimed;
+    const { id: delivery, tenant_id: tenant, url, attempts } = claimed;
     // Of the url its host alone: many have a secret in the rest.
     const line = { delivery, tenant, host: new URL(url).host, tries: attempts };
     if (outcome.ended) {
@@ -140,13 +174,13 @@ export function createWebhookSender(options: WebhookSenderOptions) {
       return () => store.end(claimed);
     }
     const { reason, retryAfterMs } = outcome;
-    const next = nextTry({ attempts, createdAt, now: now(), retryAfterMs, random: random() });
+    const next = nextTry(claimed, { now: now(), random: random(), retryAfterMs });
     observe?.(next === undefined ? 'given_up' : 'failed');
     if (next === undefined) {
-      logger.warn({ ...line, reason }, 'a webhook was not taken for a day, and is dropped');
+      logger.warn({ ...line, reason }, 'a webhook was not accepted for a day, and is dropped');
       return () => store.end(claimed);
     }
-    logger.debug({ ...line, reason, next: new Date(next).toISOString() }, 'webhook not taken');
+    logger.debug({ ...line, reason, next: new Date(next).toISOString() }, 'webhook not accepted');
     return () => store.retry(claimed, next);
   }
 
@@ -202,46 +236,8 @@ type DeliveryOutcome =
   | { ended: 'delivered' | 'gone'; status: number }
   | { ended: undefined; reason: string; retryAfterMs?: number | undefined };
 
-interface Sending {
-  post: Post;
-  secrets: DerivedSecrets;
-  now: () => number;
-}
-
 /** With these a receiver may say for how long it is to be left alone. */
 const busyStatuses = [429, 503];
-
-/** Sends a delivery once, signed anew: receivers refuse what is old, or signed by a secret that has gone. Rejects with `signal`'s reason. */
-async function tryDelivery(
-  { post, secrets, now }: Sending,
-  { id, tenant_id, url, payload }: ClaimedDelivery,
-  version: SecretVersion,
-  signal: AbortSignal,
-): Promise<DeliveryOutcome> {
-  const at = now();
-  const timestamp = Math.floor(at / 1000);
-  const signatures = secretsOf(secrets, tenant_id, version, at).map((secret) =>
-    sign({ id, timestamp, body: payload }, secret),
-  );
-  const headers = {
-    'content-type': 'application/json',
-    'webhook-id': id,
-    'webhook-timestamp': String(timestamp),
-    'webhook-signature': signatures.join(' '),
-  };
-  try {
-    const answer = await post.send(post.check(url), { body: Buffer.from(payload), headers, signal });
-    const { status } = answer;
-    if (status >= 200 && status < 300) return { ended: 'delivered', status };
-    if (status === 410) return { ended: 'gone', status };
-    const wait = busyStatuses.includes(status) ? answer.headers['retry-after'] : undefined;
-    return { ended: undefined, reason: `status ${status}`, retryAfterMs: readRetryAfter(wait, now()) };
-  } catch (error) {
-    if (signal.aborted || !(error instanceof GatewayError)) throw error;
-    const { code, cause, message } = error;
-    return { ended: undefined, reason: `${code}: ${cause instanceof Error ? cause.message : message}` };
-  }
-}
 
 /** `v1,…` of Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`, with whole seconds, by the bytes that a `whsec_…` stands for. */
 export function sign(
@@ -250,21 +246,6 @@ export function sign(
 ): string {
   const key = Buffer.from(secret.slice(webhookSecretPrefix.length), 'base64');
   return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
-}
-
-/**
- * All that a message is signed with: one for each master secret, and for a day after a rotation those of the version before, so that
- * receivers change over when it suits them. Throws where there is no master secret.
- */
-export function secretsOf(
-  secrets: DerivedSecrets,
-  tenant: string,
-  { webhook_version: version, webhook_rotated_at: rotatedAt }: SecretVersion,
-  now: number,
-): readonly string[] {
-  const current = secrets.all(tenant, version);
-  const inGrace = rotatedAt !== null && now - rotatedAt < webhookGraceMs;
-  return inGrace ? [...current, ...secrets.all(tenant, version - 1)] : current;
 }
 
 const second = 1000;
@@ -280,24 +261,11 @@ const retryJitter = 0.25;
 const mostRetryAfter = 6 * hour;
 const triedForMs = 24 * hour;
 
-interface FailedTry {
-  /** Tries so far, this one included. */
-  attempts: number;
-  createdAt: number;
-  now: number;
-  /** How long the receiver wants to be left alone. */
-  retryAfterMs?: number | undefined;
-  random: number;
-}
-
-/** When to try again, ms since 1970: at the end of the day for the last time, and not after that. Pure. */
-export function nextTry({
-  attempts,
-  createdAt,
-  now,
-  retryAfterMs = 0,
-  random,
-}: FailedTry): number | undefined {
+/** When to try again, ms since 1970; at the end of the day for the last time. `attempts` has the failed one. */
+export function nextTry(
+  { attempts, created_at: createdAt }: Pick<ClaimedDelivery, 'attempts' | 'created_at'>,
+  { now, random, retryAfterMs = 0 }: { now: number; random: number; retryAfterMs?: number | undefined },
+): number | undefined {
   const end = createdAt + triedForMs;
   if (now >= end) return undefined;
   const step = (retrySteps[attempts - 1] ?? lastRetryStep) * (1 + retryJitter * random);

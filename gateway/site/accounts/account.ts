@@ -1,5 +1,9 @@
-import { randomBytes } from 'node:crypto';
-import type { Transaction } from 'kysely';
+import { randomBytes, randomInt, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import type { Kysely, Transaction } from 'kysely';
+import { quote } from '../../../schemas/quote.js';
+import { isDuplicate } from '../../database/store-error.js';
+import { GatewayError } from '../../errors.js';
 import type { AuditEntry } from '../../keys/model.js';
 import { openAuditLog } from '../../keys/store.js';
 import type { SiteDatabase, SiteTables } from '../tables.js';
@@ -12,14 +16,24 @@ export interface User {
 }
 
 /** A session that a request's cookie opens. */
-export interface Session {
-  id: string;
-  user: User;
-}
+export type Session = { id: string; user: User };
 
 /** What an answer carries besides; `cookies` are `Set-Cookie` values. */
-export interface WithCookies {
-  cookies: string[];
+export type WithCookies = { cookies: string[] };
+
+/** Hidden from scripts and other sites' forms; over https its name binds it to this host (RFC 6265bis, 4.1.3). */
+export function siteCookie(plainName: string, secure: boolean) {
+  const name = secure ? `__Host-${plainName}` : plainName;
+  const sent = new RegExp(`(?:^|;\\s*)${name}=([\\w.-]+)(?=;|$)`);
+  return {
+    /** Its value in a request's `Cookie` header: letters, digits, `_`, `-` and `.`. */
+    read: (header: string): string | undefined => sent.exec(header)?.[1],
+    /** The `Set-Cookie` value; without `maxAge` (seconds) it ends with the browser. */
+    set(value: string, maxAge?: number): string {
+      const lasts = maxAge === undefined ? '' : ` Max-Age=${maxAge};`;
+      return `${name}=${value}; Path=/;${lasts} HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+    },
+  };
 }
 
 /** How the audit log names somebody who is signed in. */
@@ -40,87 +54,131 @@ export type NoteAudit = (
   entry: Pick<AuditEntry, 'actor' | 'action' | 'detail'> & { tenant_id?: string | null },
 ) => Promise<void>;
 
-/**
- * Makes a change to people and notes it in the audit log, both in one transaction: one cannot be without the other. The
- * work may run more than once, so it must do nothing but use `trx` and `note`.
- */
-export type Audited = <T>(work: (trx: Transaction<SiteTables>, note: NoteAudit) => Promise<T>) => Promise<T>;
+type AuditedWork<T> = (trx: Transaction<SiteTables>, note: NoteAudit) => Promise<T>;
 
-export function createAudited(database: SiteDatabase, now: () => number = Date.now): Audited {
-  return function audited(work) {
-    return database.change(async (trx) => {
+export type Audited = ReturnType<typeof createAudited>;
+
+/** Changes people and audits it in one transaction; `work` may run again: it may only use `trx` and `note`. */
+export function createAudited(database: SiteDatabase, now: () => number = Date.now) {
+  return <T>(work: AuditedWork<T>): Promise<T> =>
+    database.change(async (trx) => {
       const append = await openAuditLog(trx, database.kind);
-      return work(trx, ({ tenant_id = null, ...entry }) =>
-        append({ at: now(), tenant_id, key_id: null, ...entry }),
-      );
+      return work(trx, (entry) => append({ at: now(), tenant_id: null, key_id: null, ...entry }));
     });
-  };
 }
 
-/**
- * Adds an account with a password, in the rows that better-auth reads: beside the membership and the invitation's use in
- * one transaction, which better-auth's own sign-up cannot join. `hash` is from `better-auth/crypto`.
- */
+/** Adds an account; `password` is its hash. */
 export async function addAccount(
   trx: Transaction<SiteTables>,
-  kind: 'sqlite' | 'postgres',
-  account: Omit<User, 'id'> & { hash: string },
-  at: number,
+  { email, name, password }: Omit<User, 'id'> & { password: string },
 ): Promise<string> {
   const id = newId();
-  const moment = momentOf(kind, at);
-  const times = { createdAt: moment, updatedAt: moment };
-  const { email, name, hash } = account;
-  await trx
-    .insertInto('connect_users')
-    .values({
-      id,
-      email: email.toLowerCase(),
-      name,
-      emailVerified: kind === 'postgres' ? false : 0,
-      ...times,
-    })
-    .execute();
-  await trx
-    .insertInto('connect_accounts')
-    .values({ id: newId(), accountId: id, providerId: 'credential', userId: id, password: hash, ...times })
-    .execute();
+  await trx.insertInto('connect_users').values({ id, email: email.toLowerCase(), name, password }).execute();
   return id;
 }
 
 /** Gives an account a new password and ends all its sessions. */
-export async function setPassword(
-  trx: Transaction<SiteTables>,
-  kind: 'sqlite' | 'postgres',
-  userId: string,
-  hash: string,
-  at: number,
-): Promise<void> {
-  await trx
-    .updateTable('connect_accounts')
-    .set({ password: hash, updatedAt: momentOf(kind, at) })
-    .where('userId', '=', userId)
-    .where('providerId', '=', 'credential')
-    .execute();
-  await trx.deleteFrom('connect_sessions').where('userId', '=', userId).execute();
+export async function setPassword(trx: Transaction<SiteTables>, userId: string, hash: string): Promise<void> {
+  await trx.updateTable('connect_users').set({ password: hash }).where('id', '=', userId).execute();
+  await trx.deleteFrom('connect_sessions').where('user_id', '=', userId).execute();
 }
 
 export function newId(): string {
   return randomBytes(16).toString('base64url');
 }
 
-/** A moment as better-auth stores it. */
-export function momentOf(kind: 'sqlite' | 'postgres', at: number): string | Date {
-  return kind === 'postgres' ? new Date(at) : new Date(at).toISOString();
-}
-
-/** better-auth's hashes of passwords, which are slow to load and seldom needed. */
-const loadCrypto = () => import('better-auth/crypto');
-
+/** scrypt at OWASP's cost of 32 MB; `salt:key` in hexadecimal, where the salt's text is what counts. */
 export async function hashPassword(password: string): Promise<string> {
-  return (await loadCrypto()).hashPassword(password);
+  const salt = randomBytes(16).toString('hex');
+  return `${salt}:${(await deriveKey(password, salt)).toString('hex')}`;
 }
 
-export async function verifyPassword(given: { hash: string; password: string }): Promise<boolean> {
-  return (await loadCrypto()).verifyPassword(given);
+/** As slow where there is no hash, because there is no such account. */
+export async function verifyPassword(password: string, hash: string | null | undefined): Promise<boolean> {
+  const [salt = '', key = ''] = hash?.split(':') ?? [];
+  const [right, given] = [Buffer.from(key, 'hex'), await deriveKey(password, salt)];
+  return right.length === given.length && timingSafeEqual(right, given);
+}
+
+function deriveKey(password: string, salt: string): Promise<Buffer> {
+  const cost = { N: 16_384, r: 16, p: 1, maxmem: 64 * 2 ** 20 };
+  return promisify<string, string, number, ScryptOptions, Buffer>(scrypt)(
+    password.normalize('NFKC'),
+    salt,
+    64,
+    cost,
+  );
+}
+
+/** With a password to be printed now: it is stored nowhere. */
+export type Credentials = { email: string; password: string };
+
+/** What the first operator signs in with, until they invite others under their own addresses. */
+export const firstOperatorEmail = 'operator@gateway.local';
+
+/** Makes the first operator where there is none; of several gateways that start at once, one does it. */
+export async function createFirstOperator(
+  database: SiteDatabase,
+  now: () => number = Date.now,
+): Promise<Credentials | undefined> {
+  if (await database.run(hasOperators)) return undefined;
+  const password = createPassword();
+  const hash = await hashPassword(password);
+  try {
+    const added = await database.change(async (trx) => {
+      if (await hasOperators(trx)) return false;
+      const user_id = await addAccount(trx, { email: firstOperatorEmail, name: 'Operator', password: hash });
+      await trx.insertInto('connect_operators').values({ user_id, created_at: now() }).execute();
+      return true;
+    });
+    return added ? { email: firstOperatorEmail, password } : undefined;
+  } catch (error) {
+    // The e-mail is unique, so on PostgreSQL the slower of two gateways ends up here.
+    if (isDuplicate(error) && (await database.run(hasOperators))) return undefined;
+    throw error;
+  }
+}
+
+/** Gives an operator, by default the oldest, a new password and ends their sessions: for who has the database alone. */
+export async function resetOperator(
+  database: SiteDatabase,
+  email: string | undefined,
+  actor: string,
+  now: () => number = Date.now,
+): Promise<Credentials> {
+  const password = createPassword();
+  const hash = await hashPassword(password);
+  const found = await createAudited(
+    database,
+    now,
+  )(async (trx, note) => {
+    let query = trx
+      .selectFrom('connect_operators')
+      .innerJoin('connect_users', 'connect_users.id', 'connect_operators.user_id')
+      .select(['connect_users.id', 'connect_users.email']);
+    if (email !== undefined) query = query.where('connect_users.email', '=', email.toLowerCase());
+    const operator = await query.orderBy('connect_operators.created_at').executeTakeFirst();
+    if (!operator) return undefined;
+    await setPassword(trx, operator.id, hash);
+    await note({ actor, action: 'operator.reset', detail: { email: operator.email } });
+    return operator;
+  });
+  if (found) return { email: found.email, password };
+  const message = email
+    ? `There is no operator ${quote(email)}.`
+    : 'There is no operator yet; start the gateway once.';
+  throw new GatewayError('not_found', { message });
+}
+
+async function hasOperators(db: Kysely<SiteTables>): Promise<boolean> {
+  const first = await db.selectFrom('connect_operators').select('user_id').limit(1).executeTakeFirst();
+  return first !== undefined;
+}
+
+/** Without what is read or typed wrongly (l, i, 1, o, 0); 20 of them are 99 random bits. */
+const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789';
+
+function createPassword(): string {
+  const letters = Array.from({ length: 20 }, () => alphabet[randomInt(alphabet.length)]).join('');
+  return letters.match(/.{5}/g)?.join('-') ?? letters;
 }

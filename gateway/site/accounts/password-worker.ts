@@ -3,10 +3,7 @@ import { adjacencyGraphs, dictionary as common } from '@zxcvbn-ts/language-commo
 import { dictionary as english } from '@zxcvbn-ts/language-en';
 
 /** A password, and words that a guesser would try first. */
-export interface EstimatorInput {
-  password: string;
-  known: readonly string[];
-}
+export type EstimatorInput = { password: string; known: readonly string[] };
 
 const estimator = new ZxcvbnFactory({
   dictionary: { ...common, ...english },

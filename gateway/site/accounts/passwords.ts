@@ -8,11 +8,7 @@ export const minPassword = 12;
 export const maxPassword = 128;
 
 /** What a new account is made from. */
-export interface NewAccount {
-  email: string;
-  name: string;
-  password: string;
-}
+export type NewAccount = Record<'email' | 'name' | 'password', string>;
 
 /** Characters of a name. */
 export const maxName = 100;
@@ -23,20 +19,19 @@ export async function accountProblems(
   { email, name, password }: NewAccount,
 ): Promise<Record<string, string>> {
   const problems: Record<string, string> = {};
-  // As strict as better-auth is at sign-in, or an account could be made that cannot be used.
-  if (
-    email.length > 254 ||
-    !/^[a-z0-9_'+.-]*[a-z0-9_+-]@([a-z0-9][a-z0-9-]*\.)+[a-z]{2,}$/.test(email) ||
-    /^\.|\.\./.test(email)
-  ) {
-    problems.email = 'must be an e-mail address such as name@example.com';
-  }
+  if (!isEmail(email)) problems.email = 'must be an e-mail address such as name@example.com';
   if (!isLine(name, maxName)) {
     problems.name = `must be at most ${maxName} characters without control characters`;
   }
   const problem = await passwordProblem(passwords, password, { email, name });
   if (problem) problems.password = problem;
   return problems;
+}
+
+/** Whether an account may have it as its e-mail, in lower case. */
+export function isEmail(text: string): boolean {
+  if (text.length > 254 || /^\.|\.\./.test(text)) return false;
+  return /^[a-z0-9_'+.-]*[a-z0-9_+-]@([a-z0-9][a-z0-9-]*\.)+[a-z]{2,}$/.test(text);
 }
 
 /** What is wrong with a person's new password, if anything. */
@@ -63,10 +58,7 @@ const maxWords = 20;
 const maxWaiting = 16;
 const idleMs = 60_000;
 
-/**
- * Estimates how many guesses a new password takes. The estimator takes a quarter of a second and 60 MB to load and up to a tenth
- * of a second for a password, so it has a thread of its own, from when a password is set until a minute after the last.
- */
+/** Has a thread while passwords are set: the estimator needs 0.25 s and 60 MB to load, 0.1 s a password. */
 export function createPasswordChecker() {
   const threads = new Piscina<EstimatorInput, number>({
     filename: new URL('./password-worker.js', import.meta.url).href,
@@ -79,10 +71,7 @@ export function createPasswordChecker() {
   });
 
   return {
-    /**
-     * Whether it takes too few guesses for somebody who knows `about` too: e-mail, name. Rejects with `busy` where too many
-     * passwords wait for the thread.
-     */
+    /** Whether too few guesses find it for somebody who knows `about` too: e-mail, name. `busy` where too many wait. */
     async isGuessable(password: string, about: readonly string[]): Promise<boolean> {
       if (threads.queueSize >= maxWaiting) throw new GatewayError('busy');
       const words = about.flatMap((text) => [text, ...text.split(/[^\p{L}\p{N}]+/u)]);

@@ -1,245 +1,181 @@
+import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
-import type { Kysely } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
+import type { Logger } from 'pino';
 import { once } from '../../../pool/concurrency.js';
 import { quote } from '../../../schemas/quote.js';
-import { GatewayError } from '../../errors.js';
+import { rowsPerTransaction } from '../../database/rows.js';
+import { hashSecret } from '../../keys/model.js';
 import type { SiteDatabase, SiteTables } from '../tables.js';
 import {
   type Audited,
   actorOf,
+  createAudited,
   hashPassword,
   type Session,
   setPassword,
+  siteCookie,
   type User,
   verifyPassword,
   type WithCookies,
 } from './account.js';
-import type { AuthOptions, CallErrors } from './auth.js';
+import { isEmail } from './passwords.js';
+import type { OidcOptions } from './provider.js';
 import { createAttemptBudget } from './throttle.js';
 
-interface SignInOptions extends Omit<AuthOptions, 'onConnect'> {
-  audited: Audited;
+interface SignInOptions {
+  database: SiteDatabase;
+  /** Signs what a visit to the provider needs. */
+  secret: string;
+  baseUrl: string;
+  /** Whether cookies go over https alone. */
+  secureCookies: boolean;
+  oidc?: OidcOptions | undefined;
+  logger: Pick<Logger, 'warn'>;
+  now?: (() => number) | undefined;
 }
 
 /** The outcome of a visit to the provider: to sign in, or to connect an account. */
 export type ProviderOutcome = 'signed_in' | 'not_signed_in' | 'connected' | 'not_connected';
 
-/** Path that a visit to connect an account returns to. */
-const connectPath = '/account';
-
 export type SignIn = ReturnType<typeof createSignIn>;
 
-/**
- * Signing in, by e-mail and password or through an identity provider, with better-auth behind it, which is loaded when it is first
- * needed: that takes as long as a start. Sign-ins, failed ones too, and changes are in the audit log. Where the database does
- * not answer, all reject with `keys_unavailable`.
- */
+/** Signing in by password or through an identity provider; sign-ins, failed ones too, and changes are audited. */
 export function createSignIn(options: SignInOptions) {
-  const { database, audited, oidc, baseUrl } = options;
+  const { database, oidc } = options;
   const through = oidc?.name ?? 'OpenID Connect';
+  const audited = createAudited(database, options.now);
   const log = createSignInLog(audited);
-  const openAuth = once(async () => {
-    const { createAuth } = await import('./auth.js');
-    return createAuth({ ...options, onConnect: noteConnection });
+  const sessions = createSessions(options);
+  // Loaded when somebody first visits the provider.
+  const openProvider = once(async () => {
+    if (!oidc) throw new Error('no identity provider is set');
+    return (await import('./provider.js')).createProvider({ ...options, ...oidc });
   });
 
-  async function open(email: string, password: string): Promise<(WithCookies & { user: User }) | undefined> {
-    const auth = await openAuth();
-    return auth.call(async () => {
-      const { headers, response } = await auth.api.signInEmail({
-        body: { email, password },
-        returnHeaders: true,
-      });
-      return { cookies: headers.getSetCookie(), user: response.user };
-    });
-  }
-
-  async function session(cookie: string): Promise<(WithCookies & { session: Session }) | undefined> {
-    if (!cookie) return undefined;
-    const auth = await openAuth();
-    const found = await auth.call(() =>
-      auth.api.getSession({ headers: new Headers({ cookie }), returnHeaders: true }),
-    );
-    if (!found?.response) return undefined;
-    const { session, user } = found.response;
-    return {
-      session: { id: session.id, user: { id: user.id, email: user.email, name: user.name } },
-      cookies: found.headers.getSetCookie(),
-    };
-  }
-
-  /**
-   * Notes that an account is being connected with one of the provider's. better-auth writes the row in no transaction of ours,
-   * and it opens the account at once; so the entry comes first, and where it fails there is no row.
-   */
-  async function noteConnection(userId: string, accountId: string): Promise<void> {
-    await audited(async (trx, note) => {
-      const user = await trx
-        .selectFrom('connect_users')
-        .select('email')
-        .where('id', '=', userId)
-        .executeTakeFirstOrThrow();
-      const detail = { through: oidc?.name ?? null, account: quote(accountId) };
+  /** Connects a user's account with one of the provider's; false where it is another user's. */
+  async function connect(user: User, subject: string): Promise<boolean> {
+    return audited(async (trx, note) => {
+      const owner = await trx
+        .selectFrom('connect_identities')
+        .select('user_id')
+        .where('subject', '=', subject)
+        .executeTakeFirst();
+      if (owner) return owner.user_id === user.id;
+      await trx.insertInto('connect_identities').values({ subject, user_id: user.id }).execute();
+      const detail = { through, account: quote(subject) };
       await note({ actor: actorOf(user), action: 'account.connect', detail });
+      return true;
     });
+  }
+
+  function userOf(subject: string): Promise<User | undefined> {
+    return database.run((db) =>
+      db
+        .selectFrom('connect_identities as identity')
+        .innerJoin('connect_users as user', 'user.id', 'identity.user_id')
+        .select(['user.id', 'user.email', 'user.name'])
+        .where('identity.subject', '=', subject)
+        .executeTakeFirst(),
+    );
   }
 
   return {
-    session,
+    session: sessions.find,
+    signOut: sessions.end,
 
     /** A new session, or undefined where e-mail or password is wrong; both take the same time. */
-    async signIn(email: string, password: string, address: string): Promise<WithCookies | undefined> {
-      const opened = await open(email, password);
-      if (!opened) {
-        await log.failed(email, { address });
+    async signIn(email: string, password: string, client: Client): Promise<WithCookies | undefined> {
+      const user = await database.run((db) => findUser(db, email.toLowerCase()));
+      if (!(await verifyPassword(password, user?.password)) || !user) {
+        await log.failed(email, client);
         return undefined;
       }
-      // better-auth has written the session by itself, so the entry cannot be in its transaction. But the session's token is
-      // given away only now: where the entry fails, the row is of no use to anybody, and it expires.
-      await log.succeeded(opened.user, { address });
-      return { cookies: opened.cookies };
-    },
-
-    async signOut(cookie: string): Promise<WithCookies> {
-      const auth = await openAuth();
-      const done = await auth.call(() =>
-        auth.api.signOut({ headers: new Headers({ cookie }), returnHeaders: true }),
-      );
-      return { cookies: done?.headers.getSetCookie() ?? [] };
+      return log.succeeded(user, client, (trx) => sessions.open(trx, user.id, client));
     },
 
     /** Ends all the user's sessions and makes a new one. Undefined where the current password is wrong. */
-    async changePassword(user: User, current: string, next: string): Promise<WithCookies | undefined> {
-      const changed = await changePassword({ database, audited }, user, current, next);
-      return changed ? open(user.email, next) : undefined;
+    async changePassword(
+      { email }: User,
+      current: string,
+      next: string,
+      client: Client,
+    ): Promise<WithCookies | undefined> {
+      const user = await database.run((db) => findUser(db, email));
+      if (!(await verifyPassword(current, user?.password)) || !user) return undefined;
+      const hash = await hashPassword(next);
+      return audited(async (trx, note) => {
+        // The one verified above may have been replaced meanwhile, because of a theft.
+        if ((await findUser(trx, email))?.password !== user.password) return undefined;
+        await setPassword(trx, user.id, hash);
+        await note({ actor: actorOf(user), action: 'account.change_password', detail: {} });
+        return sessions.open(trx, user.id, client);
+      });
     },
 
-    /** The provider's url, to sign in or, with a session's cookie, to connect; undefined where the provider does not answer. */
+    /** The provider's url, to sign in or, with a session's cookie, to connect; undefined where it is down. */
     async toProvider(cookie?: string): Promise<(WithCookies & { url: string }) | undefined> {
-      const start = cookie === undefined ? '/sign-in' : connectPath;
-      const body = { provider: 'oidc', callbackURL: start, errorCallbackURL: start, disableRedirect: true };
-      const auth = await openAuth();
-      return auth.call(async () => {
-        const { headers, response } =
-          cookie === undefined
-            ? await auth.api.signInSocial({ body, returnHeaders: true })
-            : await auth.api.linkSocialAccount({
-                body,
-                headers: new Headers({ cookie }),
-                returnHeaders: true,
-              });
-        return response.url ? { url: response.url, cookies: headers.getSetCookie() } : undefined;
-      });
+      const provider = await openProvider();
+      return provider.leave(cookie && sessions.tokenIn(cookie));
     },
 
     /** The visitor's return, with this query. Rejects with `upstream_failed` where the provider fails. */
     async fromProvider(
       query: string,
       cookie: string,
-      address: string,
+      client: Client,
     ): Promise<WithCookies & { returned: ProviderOutcome }> {
-      const auth = await openAuth();
-      const answered = await auth.call(async (errors) => {
-        const url = new URL(`/auth/callback/oidc?${query}`, baseUrl);
-        const { headers } = await auth.handler(new Request(url, { headers: { cookie } }));
-        const to = new URL(headers.get('location') ?? '/?error=none', baseUrl);
-        // An error in the query is the visitor's or the provider's word, and no failure that was seen here.
-        if (!url.searchParams.has('error')) refuseProviderFault(to, errors, through);
-        return { to, cookies: headers.getSetCookie() };
-      });
-      const { to, cookies } = answered ?? { to: new URL('/?error=refused', baseUrl), cookies: [] };
-      const failed = to.searchParams.has('error');
-      if (to.pathname === connectPath) return { returned: failed ? 'not_connected' : 'connected', cookies };
-      const opened = cookies.find((header) => header.startsWith(`${auth.sessionCookie}=`));
-      const found = opened && (await session(opened.split(';', 1)[0] ?? ''));
-      if (!found) {
-        await log.failed(undefined, { address, through });
+      const provider = await openProvider();
+      const current = await sessions.find(cookie);
+      const token = current && sessions.tokenIn(cookie);
+      const { connects, subject, cookies } = await provider.arrive(query, cookie, token);
+      if (current && connects) {
+        const connected = subject !== undefined && (await connect(current.session.user, subject));
+        return { returned: connected ? 'connected' : 'not_connected', cookies };
+      }
+      const user = subject === undefined ? undefined : await userOf(subject);
+      const origin = { address: client.address, through };
+      if (!user) {
+        await log.failed(undefined, origin);
         return { returned: 'not_signed_in', cookies };
       }
-      // As in `signIn`: after the session was written, and before its token is given away.
-      await log.succeeded(found.session.user, { address, through });
-      return { returned: 'signed_in', cookies };
+      const opened = await log.succeeded(user, origin, (trx) => sessions.open(trx, user.id, client));
+      return { returned: 'signed_in', cookies: [...cookies, ...opened.cookies] };
     },
   };
 }
 
-/**
- * better-auth says `invalid_code` both of a code that the provider refused (400, as OAuth has it) and of a provider that does not
- * answer, and `unable_to_get_user_info` of an identity that it cannot verify though the code was right.
- */
-function refuseProviderFault({ searchParams }: URL, { reason }: CallErrors, name: string): void {
-  const error = searchParams.get('error');
-  const refusedCode = (reason as { status?: unknown } | undefined)?.status === 400;
-  if (error !== 'unable_to_get_user_info' && (error !== 'invalid_code' || refusedCode)) return;
-  throw new GatewayError('upstream_failed', {
-    message: `${name} did not answer as it should. Try again in a moment, or sign in with your password.`,
-    cause: reason,
-  });
+async function findUser(
+  db: Kysely<SiteTables>,
+  email: string,
+): Promise<(User & { password: string | null }) | undefined> {
+  // Other texts are in no row, and not every one may be in a statement.
+  if (!isEmail(email)) return undefined;
+  return db.selectFrom('connect_users').selectAll().where('email', '=', email).executeTakeFirst();
 }
 
-/**
- * Changes a password and ends all sessions of the user; false where `current` is wrong. Here and not by better-auth, whose
- * change cannot be in one transaction with its entry in the audit log.
- */
-export async function changePassword(
-  { database, audited }: { database: SiteDatabase; audited: Audited },
-  user: User,
-  current: string,
-  next: string,
-): Promise<boolean> {
-  const known = await database.run((db) => passwordHash(db, user.id));
-  if (!known || !(await verifyPassword({ hash: known, password: current }))) return false;
-  const hash = await hashPassword(next);
-  return audited(async (trx, note) => {
-    // The one verified above may have been replaced meanwhile, because of a theft.
-    if ((await passwordHash(trx, user.id)) !== known) return false;
-    await setPassword(trx, database.kind, user.id, hash, Date.now());
-    await note({ actor: actorOf(user), action: 'account.change_password', detail: {} });
-    return true;
-  });
-}
-
-async function passwordHash(db: Kysely<SiteTables>, userId: string): Promise<string | null> {
-  const row = await db
-    .selectFrom('connect_accounts')
-    .select('password')
-    .where('userId', '=', userId)
-    .where('providerId', '=', 'credential')
-    .executeTakeFirst();
-  return row?.password ?? null;
-}
-
-/** Where a sign-in, or an attempt, comes from. */
-interface SignInOrigin {
-  /** The client's address. */
-  address: string;
-  /** The identity provider's name, where it was not by password. */
-  through?: string;
-}
-
-/**
- * Failures that are noted singly. The throttle limits one address and one account, but there are many addresses and no end of
- * invented accounts, and nothing is ever deleted from the audit log: so past this number the next entry says how many there
- * were, which is at most 14,400 entries a day from a gateway, 3 MB. The site's own log has a line of every one.
- */
-const failuresNoted = { failures: 100, seconds: 600 };
+/** Where a sign-in, or an attempt, comes from; `through` an identity provider, where it was not by password. */
+type SignInOrigin = { address: string; through?: string };
 
 /** Notes in the audit log who signed in, and who tried to. */
 export function createSignInLog(audited: Audited) {
-  const failures = createAttemptBudget(failuresNoted.failures, failuresNoted.seconds);
+  // Nothing is ever deleted from the audit log: the next entry counts failures past these, 14,400 a day (3 MB) at most.
+  const failures = createAttemptBudget(100, 600);
   let omitted = 0;
 
-  /** Adds how many failures were left out since the last entry. */
-  async function note(entry: {
-    actor: string;
-    action: 'account.sign_in' | 'account.sign_in_failed';
-    detail: object;
-  }) {
+  /** Adds how many failures were left out since the last entry, and does what the entry is about. */
+  async function note<T>(
+    entry: { actor: string; action: 'account.sign_in' | 'account.sign_in_failed'; detail: object },
+    work: (trx: Transaction<SiteTables>) => Promise<T>,
+  ): Promise<T> {
     const noted = omitted;
     omitted = 0;
     const detail = { ...entry.detail, ...(noted > 0 && { not_noted: noted }) };
     try {
-      await audited((_, note) => note({ ...entry, detail }));
+      return await audited(async (trx, note) => {
+        await note({ ...entry, detail });
+        return work(trx);
+      });
     } catch (error) {
       omitted += noted;
       throw error;
@@ -247,10 +183,9 @@ export function createSignInLog(audited: Audited) {
   }
 
   return {
-    /** Rejects where it cannot be noted: the sign-in must fail then. */
-    succeeded(user: User, origin: SignInOrigin): Promise<void> {
-      return note({ actor: actorOf(user), action: 'account.sign_in', detail: originDetail(origin) });
-    },
+    /** Opens a session in one transaction with the entry. */
+    succeeded: <T>(user: User, origin: SignInOrigin, open: (trx: Transaction<SiteTables>) => Promise<T>) =>
+      note({ actor: actorOf(user), action: 'account.sign_in', detail: originDetail(origin) }, open),
     /** `tried` is the e-mail that was typed. */
     async failed(tried: string | undefined, origin: SignInOrigin): Promise<void> {
       if ((await failures.consume('all')) > 0) {
@@ -260,8 +195,8 @@ export function createSignInLog(audited: Audited) {
       // Anybody can type anything: the e-mail is cut and quoted, and is no actor.
       const email = tried === undefined ? {} : { tried: quote(tried) };
       const { address, ...rest } = originDetail(origin);
-      const actor = `address:${address}`;
-      await note({ actor, action: 'account.sign_in_failed', detail: { ...email, ...rest } });
+      const entry = { actor: `address:${address}`, detail: { ...email, ...rest } };
+      await note({ ...entry, action: 'account.sign_in_failed' }, async () => undefined);
     },
   };
 }
@@ -269,4 +204,89 @@ export function createSignInLog(audited: Audited) {
 /** A proxy's header can hold anything in place of an address. */
 function originDetail({ address, through }: SignInOrigin) {
   return { address: isIP(address) === 0 ? 'unknown' : address, ...(through !== undefined && { through }) };
+}
+
+/** How long a session lasts after its last renewal; it is renewed in use, once an hour at most. */
+const sessionMs = 24 * 3_600_000;
+const renewalMs = 3_600_000;
+/** Of one account: successful sign-ins are not slowed down, and each leaves a row behind. */
+const maxSessions = 20;
+/** Characters of an IPv6 address, and of what a browser says that it is. */
+const maxAddress = 45;
+const maxAgent = 300;
+
+/** Who starts a session: their address, where a proxy's header can hold anything, and the browser's `User-Agent`. */
+type Client = { address: string; agent: string };
+
+/** The cookie has a random token, the database its SHA-256 alone: a reader of a back-up can use no session. */
+function createSessions({ database, secureCookies, now = Date.now }: SignInOptions) {
+  const cookie = siteCookie('hg_session', secureCookies);
+
+  return {
+    /** The token that a request's `Cookie` header has. */
+    tokenIn: cookie.read,
+
+    /** Starts a session; returns its `Set-Cookie` value. */
+    async open(
+      trx: Transaction<SiteTables>,
+      user_id: string,
+      { address, agent }: Client,
+    ): Promise<WithCookies> {
+      const at = now();
+      await pruneSessions(trx, user_id, at);
+      const token = randomBytes(32).toString('base64url');
+      const from = { address: address.slice(0, maxAddress), agent: agent.slice(0, maxAgent) };
+      const times = { created_at: at, seen_at: at, expires_at: at + sessionMs };
+      const row = { id: hashSecret(token), user_id, ...times, ...from };
+      await trx.insertInto('connect_sessions').values(row).execute();
+      return { cookies: [cookie.set(token, sessionMs / 1000)] };
+    },
+
+    /** The session of a request; with a cookie where it was renewed. */
+    async find(header: string): Promise<(WithCookies & { session: Session }) | undefined> {
+      const token = cookie.read(header);
+      if (token === undefined) return undefined;
+      const [id, at] = [hashSecret(token), now()];
+      const found = await database.run((db) =>
+        db
+          .selectFrom('connect_sessions as session')
+          .innerJoin('connect_users as user', 'user.id', 'session.user_id')
+          .select(['user.id', 'user.email', 'user.name', 'session.seen_at'])
+          .where('session.id', '=', id)
+          .where('session.expires_at', '>', at)
+          .executeTakeFirst(),
+      );
+      if (!found) return undefined;
+      const { seen_at, ...user } = found;
+      if (at - seen_at < renewalMs) return { session: { id, user }, cookies: [] };
+      const times = { seen_at: at, expires_at: at + sessionMs };
+      await database.run((db) =>
+        db.updateTable('connect_sessions').set(times).where('id', '=', id).execute(),
+      );
+      return { session: { id, user }, cookies: [cookie.set(token, sessionMs / 1000)] };
+    },
+
+    /** Ends the session of a request, and removes its cookie. */
+    async end(header: string): Promise<WithCookies> {
+      const id = hashSecret(cookie.read(header) ?? '');
+      await database.run((db) => db.deleteFrom('connect_sessions').where('id', '=', id).execute());
+      return { cookies: [cookie.set('', 0)] };
+    },
+  };
+}
+
+/** Deletes expired sessions, of very many some, and of this user all but the newest, so that there is room for one. */
+async function pruneSessions(trx: Transaction<SiteTables>, userId: string, now: number): Promise<void> {
+  const ids = trx.selectFrom('connect_sessions').select('id');
+  const expired = ids.where('expires_at', '<=', now).limit(rowsPerTransaction);
+  const newest = ids
+    .where('user_id', '=', userId)
+    .orderBy('expires_at', 'desc')
+    .limit(maxSessions - 1);
+  await trx
+    .deleteFrom('connect_sessions')
+    .where((eb) =>
+      eb.or([eb('id', 'in', expired), eb.and([eb('user_id', '=', userId), eb('id', 'not in', newest)])]),
+    )
+    .execute();
 }

@@ -1,18 +1,11 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { siteCookie } from './account.js';
 
-interface ThrottleLimits {
-  /** Failures of one account from one address, or from one of its own devices. */
-  pair: number;
-  /** Failures of one account from all unknown places; as many again from those that have signed in to it. */
-  account: number;
-  /** Failures from one address with any account. */
-  address: number;
-  /** Over this many seconds. */
-  seconds: number;
-}
+/** Failures in `seconds`: of an account from one address or device, and from all strangers; from one address. */
+type ThrottleLimits = Record<'pair' | 'account' | 'address' | 'seconds', number>;
 
 const signInLimits: ThrottleLimits = { pair: 5, account: 50, address: 30, seconds: 600 };
 
@@ -31,10 +24,8 @@ const knownPlaceMs = 30 * 86_400_000;
 export type Throttle = ReturnType<typeof createThrottle>;
 
 /**
- * An account is guessed at from many addresses too, so strangers share one budget of it. So that they cannot lock its
- * owner out with that, whoever has signed in to it lately has a separate budget: by a browser's mark, or by address (OWASP,
- * "Slow Down Online Guessing Attacks with Device Cookies"). By a mark, what others do from the same address does not count
- * either: it may be the address of a proxy that everybody shares.
+ * Strangers share one budget for an account; who has signed in to it lately, by device mark or address, has another,
+ * so that they cannot lock the owner out (OWASP, "Device Cookies").
  */
 export function createThrottle(limits: ThrottleLimits = signInLimits) {
   const pairs = createAttemptBudget(limits.pair, limits.seconds);
@@ -46,18 +37,14 @@ export function createThrottle(limits: ThrottleLimits = signInLimits) {
   function budgets({ address, account, device }: Attempt): [AttemptBudget, string][] {
     const network = networkOf(address);
     if (account === undefined) return [[addresses, network]];
-    const name = account.trim().toLowerCase();
-    if (device !== undefined) {
-      return [
-        [pairs, `device ${device} ${name}`],
-        [owners, name],
-      ];
-    }
+    const name = normalize(account);
     const place = `${network} ${name}`;
+    const isOwner = device !== undefined || known.has(place);
     return [
-      [pairs, place],
-      [addresses, network],
-      [known.has(place) ? owners : strangers, name],
+      [pairs, device === undefined ? place : `device ${device} ${name}`],
+      // A device's attempts do not count for its address, which may be a proxy's that everybody shares.
+      ...(device === undefined ? [[addresses, network] satisfies [AttemptBudget, string]] : []),
+      [isOwner ? owners : strangers, name],
     ];
   }
 
@@ -66,10 +53,7 @@ export function createThrottle(limits: ThrottleLimits = signInLimits) {
   }
 
   return {
-    /**
-     * Consumes one attempt of each budget in turn, while those before allow it: a refused attempt costs nobody else anything.
-     * Consumed before the attempt, so that many at once do not all pass. Returns the seconds to wait, 0 where it is allowed.
-     */
+    /** Consumed before the attempt, or many at once would pass. Returns the seconds to wait, or 0. */
     async attempt(attempt: Attempt): Promise<number> {
       const all = budgets(attempt);
       for (const [index, [budget, name]] of all.entries()) {
@@ -84,21 +68,24 @@ export function createThrottle(limits: ThrottleLimits = signInLimits) {
     async succeed(attempt: Attempt): Promise<void> {
       await refundEach(budgets(attempt));
       const { address, account } = attempt;
-      if (account !== undefined) known.set(`${networkOf(address)} ${account.trim().toLowerCase()}`, true);
+      if (account !== undefined) known.set(`${networkOf(address)} ${normalize(account)}`, true);
     },
   };
+}
+
+function normalize(account: string): string {
+  return account.trim().toLowerCase();
 }
 
 /** As many counters as there can be at most in each budget. */
 const bucketCount = 65_536;
 
 /** A number of attempts for each name. */
-export type AttemptBudget = ReturnType<typeof createAttemptBudget>;
+type AttemptBudget = ReturnType<typeof createAttemptBudget>;
 
 /**
- * Counts in memory, for this process: two gateways allow twice as much, which is still far too little to guess with. Names are
- * hashed into a fixed number of counters, as there is no end of invented e-mails and IPv6 addresses; with a key of this process,
- * or a stranger could invent names that share a counter with another account.
+ * Counts in memory, in a fixed number of counters, as there is no end of invented names. Keyed, or a stranger could
+ * invent names that share an account's counter.
  */
 export function createAttemptBudget(points: number, seconds: number) {
   const limiter = new RateLimiterMemory({ points, duration: seconds });
@@ -132,4 +119,41 @@ export function networkOf(address: string): string {
   if (!(parsed instanceof ipaddr.IPv6)) return String(parsed);
   const parts = parsed.parts.slice(0, 4).map((part) => part.toString(16));
   return `${parts.join(':')}::/64`;
+}
+
+const deviceSeconds = 90 * 86_400;
+
+/** Marks of browsers that have signed in: they open nothing, but their attempts count apart. Not stored. */
+export function createDevices({
+  secret,
+  secureCookies,
+  now,
+}: {
+  secret: string;
+  secureCookies: boolean;
+  now: () => number;
+}) {
+  const cookie = siteCookie('hg_device', secureCookies);
+
+  function sign(id: string, ends: string, account: string): string {
+    const text = `device\n${id}\n${ends}\n${normalize(account)}`;
+    return createHmac('sha256', secret).update(text).digest('base64url');
+  }
+
+  return {
+    /** The `Set-Cookie` value after a sign-in to an account. */
+    remember(account: string): string {
+      const id = randomBytes(16).toString('base64url');
+      const ends = String(now() + deviceSeconds * 1000);
+      return cookie.set(`${id}.${ends}.${sign(id, ends, account)}`, deviceSeconds);
+    },
+    /** The device of a request's `Cookie` header; undefined where it has not signed in to this account lately. */
+    recognise(header: string, account: string): string | undefined {
+      const parts = /^([\w-]{22})\.(\d{1,15})\.([\w-]{43})$/.exec(cookie.read(header) ?? '');
+      const [, id = '', ends = '', signature = ''] = parts ?? [];
+      if (id === '' || Number(ends) < now()) return undefined;
+      const right = sign(id, ends, account);
+      return timingSafeEqual(Buffer.from(signature), Buffer.from(right)) ? id : undefined;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import type { AuditView } from '../../keys/model.js';
 import { get, type PageCall, readList } from '../page.js';
-import { TenantFrame } from './document.js';
+import { Page } from './document.js';
 import { Empty, Moment, NextPage, Table } from './elements.js';
 
 const entriesShown = 100;
@@ -29,73 +29,47 @@ const actionTexts: Record<AuditView['action'], string> = {
 
 /** The audit log: of all tenants, and of one. */
 export const auditPages = [
-  get.operator('/audit', async (call) => {
-    const { entries, next } = await readAudit(call);
-    const ids = new Set(entries.flatMap(({ tenant_id }) => tenant_id ?? []));
-    const names = await call.site.people.tenantNames([...ids]);
-    return {
-      title: 'Audit',
-      body: (
-        <>
-          <h1>Audit</h1>
-          <AuditTable entries={entries} tenantOf={({ tenant_id }) => names.get(tenant_id ?? '')} showTenant />
-          <NextPage href={next === null ? null : `/audit?before=${next}`} />
-        </>
-      ),
-    };
-  }),
-  get.tenantOperator('/tenants/:tenant/audit', async (call) => {
-    const { name } = call.tenant;
-    const { entries, next } = await readAudit(call, name);
-    return {
-      title: `Audit of ${name}`,
-      body: (
-        <TenantFrame name={name}>
-          <h2>Audit</h2>
-          <AuditTable entries={entries} tenantOf={() => name} />
-          <NextPage href={next === null ? null : `/tenants/${name}/audit?before=${next}`} />
-        </TenantFrame>
-      ),
-    };
-  }),
+  get.operator('/audit', (call) => auditPage(call)),
+  get.tenantOperator('/tenants/:tenant/audit', (call) => auditPage(call, call.tenant.name)),
 ];
 
-function readAudit({ site, query }: PageCall, tenant?: string) {
+async function auditPage({ site, query, path }: PageCall, tenant?: string) {
   const before = query.get('before');
-  const asked = site.admin.inputs.audit.coerce(new Map(before === undefined ? [] : [['before', before]]));
-  return readList(() => site.admin.audit({ ...asked, tenant, limit: entriesShown }));
-}
-
-function AuditTable(props: {
-  entries: readonly AuditView[];
-  tenantOf: (entry: AuditView) => string | undefined;
-  showTenant?: boolean;
-}) {
-  const { entries, tenantOf, showTenant } = props;
-  if (entries.length === 0) {
-    return (
-      <Empty title="Nothing here">
-        <p>Every change to tenants, keys and members is noted here, with who made it, and every sign-in.</p>
-      </Empty>
-    );
-  }
+  const cursor = site.admin.inputs.audit.coerce(new Map(before === undefined ? [] : [['before', before]]));
+  const { entries, next } = await readList(() =>
+    site.admin.audit({ ...cursor, tenant, limit: entriesShown }),
+  );
+  const ids = new Set(entries.flatMap(({ tenant_id }) => tenant_id ?? []));
+  const names = await site.people.tenantNames([...ids]);
+  const tenantOf = ({ tenant_id }: AuditView) => names.get(tenant_id ?? '');
   const tenantColumn = {
     head: 'Tenant',
     class: 'name',
     cell: (entry: AuditView) => <TenantLink name={tenantOf(entry)} />,
   };
   return (
-    <Table
-      label="Audit log, newest first"
-      rows={entries}
-      columns={[
-        { head: 'When', cell: ({ at }) => <Moment at={at} /> },
-        { head: 'What', class: 'action', cell: (entry) => <Action entry={entry} tenant={tenantOf(entry)} /> },
-        { head: 'Who', class: 'actor', cell: ({ actor }) => actor.replace(/^(user|address):/, '') },
-        ...(showTenant ? [tenantColumn] : []),
-        { head: 'Detail', class: 'detail', cell: ({ detail }) => detailText(detail) },
-      ]}
-    />
+    <Page tenant={tenant} title={tenant === undefined ? 'Audit' : `Audit of ${tenant}`}>
+      {tenant !== undefined && <h2>Audit</h2>}
+      <Empty of={entries} title="Nothing here">
+        Every change to tenants, keys and members is noted here, with who made it, and every sign-in.
+      </Empty>
+      <Table
+        label="Audit log, newest first"
+        rows={entries}
+        columns={[
+          { head: 'When', cell: ({ at }) => <Moment at={at} /> },
+          {
+            head: 'What',
+            class: 'action',
+            cell: (entry) => <Action entry={entry} tenant={tenantOf(entry)} />,
+          },
+          { head: 'Who', class: 'actor', cell: ({ actor }) => actor.replace(/^(user|address):/, '') },
+          ...(tenant === undefined ? [tenantColumn] : []),
+          { head: 'Detail', class: 'detail', cell: ({ detail }) => detailText(detail) },
+        ]}
+      />
+      <NextPage href={next === null ? null : `${path}?before=${next}`} />
+    </Page>
   );
 }
 

@@ -1,4 +1,4 @@
-import type { ComponentChild, ComponentChildren } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import { render } from 'preact-render-to-string';
 import type { ErrorCode, GatewayError } from '../../errors.js';
@@ -7,57 +7,99 @@ import { assetPath } from '../assets.js';
 import type { PageAnswer } from '../page.js';
 import { Form, type View, ViewContext } from './elements.js';
 
-/**
- * A whole page as HTML. Rendered with Preact: JSX is checked by the compiler, and every value is escaped unless a page
- * asks for the opposite, which none does.
- */
-export function renderDocument(view: View, title: string, body: ComponentChild): string {
-  return `<!doctype html>${render(
-    <ViewContext.Provider value={view}>
-      <Document title={title}>{body}</Document>
-    </ViewContext.Provider>,
-  )}`;
+/** A page as HTML. Preact escapes every value unless a page asks for the opposite, which none does. */
+export function renderPage(view: View, page: VNode): string {
+  return `<!doctype html>${render(<ViewContext.Provider value={view}>{page}</ViewContext.Provider>)}`;
 }
 
-function Document({ title, children }: { title: string; children: ComponentChildren }) {
-  return (
-    <PageShell title={title} kind="keys" path={assetPath} head={<HeadFiles />} navigation={<Navigation />}>
-      {children}
-    </PageShell>
-  );
+interface PageProps {
+  title: string;
+  /** As the title, where the page is of no tenant. */
+  heading?: string | null;
+  /** The tenant's name, which then stands above with the ways to the tenant's other pages. */
+  tenant?: string | undefined;
+  /** For forms and short texts. */
+  narrow?: boolean;
+  children: ComponentChildren;
 }
 
-function HeadFiles() {
-  return (
+/** A whole page. */
+export function Page({ title, heading = title, tenant, narrow, children }: PageProps) {
+  const head = (
     <>
       <meta name="robots" content="noindex" />
       <link rel="stylesheet" href={assetPath('site.css')} />
       <script src={assetPath('site.js')} defer />
     </>
   );
+  const body = (
+    <>
+      {tenant ? <TenantHead name={tenant} /> : heading && <h1>{heading}</h1>}
+      {children}
+    </>
+  );
+  return (
+    <PageShell title={title} kind="keys" path={assetPath} head={head} navigation={<Navigation />}>
+      {narrow ? <section class="narrow">{body}</section> : body}
+    </PageShell>
+  );
+}
+
+/** Shows a secret once, in the answer to a form; the script replaces the address by `href` for a reload. */
+export function ShownPage({ href, back, ...page }: PageProps & { href: string; back: string }) {
+  return (
+    <Page {...page} heading={null}>
+      <section data-replace={href}>
+        <h2>{page.heading ?? page.title}</h2>
+        {page.children}
+        <p>
+          <a class="button" href={href}>
+            {back}
+          </a>
+        </p>
+      </section>
+    </Page>
+  );
+}
+
+/** Asks before something that cannot be undone; `href` is the page to stay on. */
+export function ConfirmPage(
+  props: PageProps & { heading: string; action: string; once?: boolean; button: string; href: string },
+) {
+  const { heading, action, once, button, href, children, ...page } = props;
+  return (
+    <Page {...page}>
+      <section class="narrow">
+        <h2>{heading}</h2>
+        {children}
+        <Form action={action} class="inline" once={once ?? false}>
+          <button type="submit" class="danger-button">
+            {button}
+          </button>
+          <a class="button quiet-button" href={href}>
+            Keep it
+          </a>
+        </Form>
+      </section>
+    </Page>
+  );
 }
 
 function Navigation() {
   const { visitor } = useContext(ViewContext);
   if (!visitor) return null;
+  const ofOperators = ['Overview', 'Tenants', 'Keys', 'Audit', 'Operators'];
+  const links = visitor.operator
+    ? ofOperators.map((text) => ({ text, href: `/${text.toLowerCase()}` }))
+    : visitor.tenants.map(({ name }) => ({ text: name, href: `/tenants/${name}` }));
   return (
     <>
       <nav aria-label="Site">
-        {visitor.operator && (
-          <>
-            <NavLink href="/overview">Overview</NavLink>
-            <NavLink href="/tenants">Tenants</NavLink>
-            <NavLink href="/keys">Keys</NavLink>
-            <NavLink href="/audit">Audit</NavLink>
-            <NavLink href="/operators">Operators</NavLink>
-          </>
-        )}
-        {!visitor.operator &&
-          visitor.tenants.map(({ id, name }) => (
-            <NavLink key={id} href={`/tenants/${name}`}>
-              {name}
-            </NavLink>
-          ))}
+        {links.map(({ text, href }) => (
+          <NavLink key={href} href={href}>
+            {text}
+          </NavLink>
+        ))}
       </nav>
       <div class="who">
         <NavLink href="/account">{visitor.user.email}</NavLink>
@@ -83,10 +125,10 @@ function NavLink(props: { href: string; within?: string; children: ComponentChil
   );
 }
 
-/** The head of every page of one tenant: its name, and the ways to its other pages. */
-export function TenantFrame({ name, children }: { name: string; children: ComponentChildren }) {
+function TenantHead({ name }: { name: string }) {
   const { visitor } = useContext(ViewContext);
   const base = `/tenants/${name}`;
+  const tabs = ['Usage', 'Jobs', 'Webhooks', ...(visitor?.operator ? ['Limits', 'Members', 'Audit'] : [])];
   return (
     <>
       {visitor?.operator && (
@@ -99,18 +141,12 @@ export function TenantFrame({ name, children }: { name: string; children: Compon
         <NavLink href={base} within={`${base}/keys`}>
           Keys
         </NavLink>
-        <NavLink href={`${base}/usage`}>Usage</NavLink>
-        <NavLink href={`${base}/jobs`}>Jobs</NavLink>
-        <NavLink href={`${base}/webhooks`}>Webhooks</NavLink>
-        {visitor?.operator && (
-          <>
-            <NavLink href={`${base}/limits`}>Limits</NavLink>
-            <NavLink href={`${base}/members`}>Members</NavLink>
-            <NavLink href={`${base}/audit`}>Audit</NavLink>
-          </>
-        )}
+        {tabs.map((text) => (
+          <NavLink key={text} href={`${base}/${text.toLowerCase()}`}>
+            {text}
+          </NavLink>
+        ))}
       </nav>
-      {children}
     </>
   );
 }
@@ -132,21 +168,16 @@ const errorMessages: Partial<Record<ErrorCode, string>> = {
     'The database does not answer. Keys in use go on working meanwhile; try again in a moment.',
 };
 
-/** A page to continue from: after a failure of the provider, signing in by password still works. */
-function errorLink({ status, code }: GatewayError): [href: string, text: string] {
-  return status === 401 || code === 'upstream_failed' ? ['/sign-in', 'Sign in'] : ['/', 'Go to the start'];
-}
-
 /** What went wrong, as a page that leads on. */
 export function errorPage(error: GatewayError, requestId: string): PageAnswer {
   const title = errorTitles[error.status] ?? (error.status < 500 ? 'That did not work' : 'Something broke');
-  const [href, text] = errorLink(error);
+  // After a failure of the provider, signing in by password still works.
+  const leadsToSignIn = error.status === 401 || error.code === 'upstream_failed';
+  const [href, text] = leadsToSignIn ? ['/sign-in', 'Sign in'] : ['/', 'Go to the start'];
   return {
-    title,
     status: error.status,
-    body: (
-      <section class="narrow">
-        <h1>{title}</h1>
+    page: (
+      <Page title={title} narrow>
         <p>{errorMessages[error.code] ?? error.message}</p>
         {error.details && (
           <ul>
@@ -161,7 +192,7 @@ export function errorPage(error: GatewayError, requestId: string): PageAnswer {
           </a>
         </p>
         <p class="quiet">Request {requestId}</p>
-      </section>
+      </Page>
     ),
   };
 }

@@ -1,6 +1,6 @@
 import { type ComponentChildren, createContext, Fragment, type JSX } from 'preact';
 import { useContext } from 'preact/hooks';
-import type { FormState } from '../page.js';
+import { emptyForm, type FormState } from '../page.js';
 import type { Visitor } from '../state.js';
 
 /** What every component of a page may need to know of the page. */
@@ -9,6 +9,8 @@ export interface View {
   /** The request's path, to mark where in the navigation one is. */
   path: string;
   formToken: string;
+  /** What the page's forms hold. */
+  form: FormState;
   /** A fresh mark for a form that may be sent once. */
   mark: () => string;
 }
@@ -17,6 +19,7 @@ export const ViewContext = createContext<View>({
   visitor: undefined,
   path: '',
   formToken: '',
+  form: emptyForm,
   mark: () => '',
 });
 
@@ -36,17 +39,17 @@ export function Notice(props: { kind: 'good' | 'warn' | 'bad'; children: Compone
 }
 
 /** Shown where a list is empty: why, and what to do. */
-export function Empty({ title, children }: { title: string; children: ComponentChildren }) {
-  return (
+export function Empty(props: { of: readonly unknown[]; title: string; children: ComponentChildren }) {
+  return props.of.length > 0 ? null : (
     <div class="empty">
-      <p class="empty-title">{title}</p>
-      {children}
+      <p class="empty-title">{props.title}</p>
+      <p>{props.children}</p>
     </div>
   );
 }
 
 /** One column of a table: its head, and its cell for each row. */
-export interface Column<Row> {
+interface Column<Row> {
   head: string;
   cell: (row: Row) => ComponentChildren;
   /** Numbers are aligned to the right. */
@@ -59,15 +62,10 @@ export interface Column<Row> {
   hiddenHead?: boolean;
 }
 
-interface TableProps<Row> {
-  label: string;
-  rows: readonly Row[];
-  columns: readonly Column<Row>[];
-}
-
-/** A table that scrolls sideways by itself on a narrow screen, with the keyboard too. */
-export function Table<Row>({ label, rows, columns }: TableProps<Row>) {
-  return (
+/** A table that scrolls sideways by itself on a narrow screen, with the keyboard too; nothing where it has no rows. */
+export function Table<Row>(props: { label: string; rows: readonly Row[]; columns: readonly Column<Row>[] }) {
+  const { label, rows, columns } = props;
+  return rows.length === 0 ? null : (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard
     <section class="scroll" aria-label={label} tabIndex={0}>
       <table>
@@ -119,48 +117,6 @@ export function Facts({ facts }: { facts: Readonly<Record<string, ComponentChild
   );
 }
 
-/** What is shown this once, in the answer to a form; the script replaces the address by `href`, so that a reload goes there. */
-export function Shown(props: { title: string; href: string; back: string; children: ComponentChildren }) {
-  const { title, href, back, children } = props;
-  return (
-    <section data-replace={href}>
-      <h2>{title}</h2>
-      {children}
-      <p>
-        <a class="button" href={href}>
-          {back}
-        </a>
-      </p>
-    </section>
-  );
-}
-
-/** Asks before something that cannot be undone; `href` is the page to stay on. */
-export function Confirm(props: {
-  title: string;
-  action: string;
-  once?: boolean;
-  button: string;
-  href: string;
-  children: ComponentChildren;
-}) {
-  const { title, action, once, button, href, children } = props;
-  return (
-    <section class="narrow">
-      <h2>{title}</h2>
-      {children}
-      <Form action={action} class="inline" once={once ?? false}>
-        <button type="submit" class="danger-button">
-          {button}
-        </button>
-        <a class="button quiet-button" href={href}>
-          Keep it
-        </a>
-      </Form>
-    </section>
-  );
-}
-
 /** Text to be copied; the button is there once the script is. */
 export function CopyBox({ id, label, text }: { id: string; label: string; text: string }) {
   return (
@@ -202,11 +158,7 @@ export function NextPage({ href }: { href: string | null }) {
   );
 }
 
-const countFormat = new Intl.NumberFormat('en');
-
-export function formatCount(value: number): string {
-  return countFormat.format(value);
-}
+export const { format: formatCount } = new Intl.NumberFormat('en');
 
 /** A time in milliseconds, in the unit that fits. */
 export function formatDuration(ms: number): string {
@@ -239,7 +191,7 @@ export function Form(props: {
   );
 }
 
-type InputAttribute =
+type Passed =
   | 'placeholder'
   | 'required'
   | 'autocomplete'
@@ -248,12 +200,10 @@ type InputAttribute =
   | 'step'
   | 'maxLength'
   | 'minLength';
-
-interface FieldProps extends Pick<JSX.IntrinsicElements['input'], InputAttribute> {
+interface FieldProps extends Pick<JSX.IntrinsicElements['input'], Passed> {
   name: string;
   label: string;
-  state: FormState;
-  hint?: ComponentChildren;
+  hint?: string;
   type?: 'text' | 'email' | 'password' | 'date' | 'number';
   /** What it holds before anything was typed. */
   value?: string;
@@ -263,7 +213,8 @@ interface FieldProps extends Pick<JSX.IntrinsicElements['input'], InputAttribute
 
 /** A labelled input with its hint and, beside it, what is wrong with it. A password that was typed is not sent back. */
 export function Field(props: FieldProps) {
-  const { name, label, state, hint, type = 'text', value = '', wide, autocomplete = 'off', ...rest } = props;
+  const { name, label, hint, type = 'text', value = '', wide, autocomplete = 'off', ...rest } = props;
+  const state = useContext(ViewContext).form;
   const problem = state.problems[name];
   const described = [hint ? `${name}-hint` : '', problem ? `${name}-problem` : ''].filter(Boolean).join(' ');
   return (
@@ -303,11 +254,11 @@ export function Field(props: FieldProps) {
 export function Choices(props: {
   name: string;
   label: string;
-  state: FormState;
   value: string;
   options: readonly (readonly [value: string, text: string])[];
 }) {
-  const { name, label, state, options } = props;
+  const { name, label, options } = props;
+  const state = useContext(ViewContext).form;
   const chosen = state.values.get(name) ?? props.value;
   return (
     <fieldset>

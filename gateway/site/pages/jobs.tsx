@@ -1,7 +1,7 @@
 import type { ItemView, JobView } from '../../jobs/jobs.js';
 import type { ItemState } from '../../jobs/model.js';
-import { get, type PageAnswer, post, type Redirect, type TenantCall } from '../page.js';
-import { TenantFrame } from './document.js';
+import { get, post, type TenantCall } from '../page.js';
+import { Page } from './document.js';
 import { Empty, Facts, Form, formatBytes, formatCount, Moment, NextPage, Table } from './elements.js';
 
 const jobsShown = 50;
@@ -14,121 +14,95 @@ export const jobsPages = [
   post.tenant('/tenants/:tenant/jobs/:job/cancel', cancelJob),
 ];
 
-async function jobsPage({ site, query, tenant: { id, name } }: TenantCall): Promise<PageAnswer> {
+async function jobsPage({ site, query, tenant: { id, name } }: TenantCall) {
   const after = query.get('after');
   const page = { limit: jobsShown, ...(after === undefined ? {} : { after }) };
   const { jobs, next } = await site.jobs.list(id, page);
-  return {
-    title: `Jobs of ${name}`,
-    body: (
-      <TenantFrame name={name}>
-        <h2>Jobs</h2>
-        {jobs.length === 0 ? (
-          <Empty title="No jobs">
-            <p>
-              A job is many inputs of one helper in one request, worked on when there is time: send them to{' '}
-              <code>POST {site.apiUrl}/jobs</code>. It is listed here until its results are forgotten.
-            </p>
-          </Empty>
-        ) : (
-          <>
-            <RefreshLink jobs={jobs} href={`/tenants/${name}/jobs`} />
-            <JobTable tenant={name} jobs={jobs} />
-          </>
-        )}
-        <NextPage href={next && `/tenants/${name}/jobs?after=${encodeURIComponent(next)}`} />
-      </TenantFrame>
-    ),
-  };
-}
-
-function JobTable({ tenant, jobs }: { tenant: string; jobs: readonly JobView[] }) {
   const jobLink = (id: string) => (
-    <a href={`/tenants/${tenant}/jobs/${id}`}>
+    <a href={`/tenants/${name}/jobs/${id}`}>
       <code>{id}</code>
     </a>
   );
   return (
-    <Table
-      label={`Jobs of ${tenant}, the newest first`}
-      rows={jobs}
-      columns={[
-        { head: 'Job', cell: ({ id }) => jobLink(id) },
-        { head: 'Helper', cell: ({ service }) => service },
-        { head: 'State', cell: ({ state }) => <JobState state={state} /> },
-        { head: 'Progress', cell: (job) => <Progress job={job} /> },
-        { head: 'Failed', number: true, cell: ({ failed }) => formatCount(failed) },
-        { head: 'Made', cell: ({ created_at }) => <Moment at={created_at} /> },
-      ]}
-    />
+    <Page tenant={name} title={`Jobs of ${name}`}>
+      <h2>Jobs</h2>
+      <Empty of={jobs} title="No jobs">
+        A job is many inputs of one helper in one request, worked on when there is time: send them to{' '}
+        <code>POST {site.apiUrl}/jobs</code>. It is listed here until its results are forgotten.
+      </Empty>
+      <RefreshLink jobs={jobs} href={`/tenants/${name}/jobs`} />
+      <Table
+        label={`Jobs of ${name}, the newest first`}
+        rows={jobs}
+        columns={[
+          { head: 'Job', cell: (job) => jobLink(job.id) },
+          { head: 'Helper', cell: ({ service }) => service },
+          { head: 'State', cell: ({ state }) => <JobState state={state} /> },
+          { head: 'Progress', cell: (job) => <Progress job={job} /> },
+          { head: 'Failed', number: true, cell: ({ failed }) => formatCount(failed) },
+          { head: 'Made', cell: ({ created_at }) => <Moment at={created_at} /> },
+        ]}
+      />
+      <NextPage href={next && `/tenants/${name}/jobs?after=${encodeURIComponent(next)}`} />
+    </Page>
   );
 }
 
-async function cancelJob({ site, tenant, params }: TenantCall): Promise<Redirect> {
+async function cancelJob({ site, tenant, params }: TenantCall) {
   const { id } = await site.jobs.cancel(tenant.id, params.job ?? '');
   return { redirect: `/tenants/${tenant.name}/jobs/${id}` };
 }
 
-async function jobPage({ site, tenant, params, query }: TenantCall): Promise<PageAnswer> {
+async function jobPage({ site, tenant, params, query }: TenantCall) {
   const id = params.job ?? '';
   const after = readIndex(query.get('after'));
   const job = await site.jobs.job(tenant.id, id);
+  const { done, failed, cancelled } = job;
   const page = { limit: itemsShown, ...(after === undefined ? {} : { after }) };
   const { items, next } = await site.jobs.items(tenant.id, id, page);
   const base = `/tenants/${tenant.name}/jobs/${job.id}`;
-  return {
-    title: `Job ${job.id}`,
-    body: (
-      <TenantFrame name={tenant.name}>
-        <h2>
-          Job <code>{job.id}</code>
-        </h2>
-        <RefreshLink jobs={[job]} href={after === undefined ? base : `${base}?after=${after}`} />
-        <JobFacts job={job} />
-        {job.finished_at === null && (
-          <Form action={`${base}/cancel`} class="inline">
-            <button type="submit" class="quiet-button">
-              Cancel what waits
-            </button>
-          </Form>
-        )}
-        <h3>Items</h3>
-        <Table
-          label={`Items of job ${job.id}`}
-          rows={items}
-          columns={[
-            { head: 'Item', number: true, cell: ({ index }) => index },
-            { head: 'State', cell: ({ state }) => <JobState state={state} /> },
-            { head: 'What it came to', class: 'wraps', cell: (item) => <Outcome item={item} /> },
-          ]}
-        />
-        <NextPage href={next === null ? null : `${base}?after=${next}`} />
-      </TenantFrame>
-    ),
-  };
+  return (
+    <Page tenant={tenant.name} title={`Job ${job.id}`}>
+      <h2>
+        Job <code>{job.id}</code>
+      </h2>
+      <RefreshLink jobs={[job]} href={after === undefined ? base : `${base}?after=${after}`} />
+      <Facts
+        facts={{
+          Helper: job.service,
+          State: <JobState state={job.state} />,
+          Progress: <Progress job={job} />,
+          Items: `${formatCount(done)} done, ${formatCount(failed)} failed, ${formatCount(cancelled)} cancelled`,
+          Made: <Moment at={job.created_at} />,
+          Ended: <Moment at={job.finished_at} />,
+          'Results until': job.expires_at !== null && <Moment at={job.expires_at} />,
+        }}
+      />
+      {job.finished_at === null && (
+        <Form action={`${base}/cancel`} class="inline">
+          <button type="submit" class="quiet-button">
+            Cancel what waits
+          </button>
+        </Form>
+      )}
+      <h3>Items</h3>
+      <Table
+        label={`Items of job ${job.id}`}
+        rows={items}
+        columns={[
+          { head: 'Item', number: true, cell: ({ index }) => index },
+          { head: 'State', cell: ({ state }) => <JobState state={state} /> },
+          { head: 'What it came to', class: 'wraps', cell: (item) => <Outcome item={item} /> },
+        ]}
+      />
+      <NextPage href={next === null ? null : `${base}?after=${next}`} />
+    </Page>
+  );
 }
 
 /** Anything that no page of this site leads to means the first page. */
 function readIndex(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,6}$/.test(text) ? Number(text) : undefined;
-}
-
-function JobFacts({ job }: { job: JobView }) {
-  const { done, failed, cancelled, expires_at } = job;
-  const counts = `${formatCount(done)} done, ${formatCount(failed)} failed, ${formatCount(cancelled)} cancelled`;
-  return (
-    <Facts
-      facts={{
-        Helper: job.service,
-        State: <JobState state={job.state} />,
-        Progress: <Progress job={job} />,
-        Items: counts,
-        Made: <Moment at={job.created_at} />,
-        Ended: <Moment at={job.finished_at} />,
-        'Results until': expires_at !== null && <Moment at={expires_at} />,
-      }}
-    />
-  );
 }
 
 function Outcome({ item: { error, result } }: { item: ItemView }) {

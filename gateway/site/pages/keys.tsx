@@ -1,21 +1,11 @@
+import { useContext } from 'preact/hooks';
 import { GatewayError } from '../../errors.js';
 import type { IssueOptions } from '../../keys/inputs.js';
 import { type KeyView, type KeyWithSecrets, knownScopes, scopeAllows, viewKey } from '../../keys/model.js';
 import { isKeyId, keySchema } from '../../keys/schemas.js';
-import { actorOf } from '../accounts/account.js';
-import {
-  emptyForm,
-  type FormState,
-  formState,
-  get,
-  type PageAnswer,
-  type PageCall,
-  postOnce,
-  readList,
-  type TenantCall,
-} from '../page.js';
+import { formState, get, type PageCall, postOnce, readList, refused, type TenantCall } from '../page.js';
 import type { Service } from '../site.js';
-import { TenantFrame } from './document.js';
+import { Page, ShownPage } from './document.js';
 import {
   CopyBox,
   Empty,
@@ -25,9 +15,9 @@ import {
   NextPage,
   Notice,
   Scopes,
-  Shown,
   StateLabel,
   Table,
+  ViewContext,
 } from './elements.js';
 
 const keysPerPage = 50;
@@ -36,7 +26,7 @@ const keysPerTenant = 100;
 
 /** The keys of a tenant with the form for another, and those of all tenants. */
 export const keysPages = [
-  get.tenant('/tenants/:tenant', (call) => tenantKeysPage(call, emptyForm)),
+  get.tenant('/tenants/:tenant', tenantKeysPage),
   // A reload of the page that shows a new key leads here, once the browser has forgotten the form.
   get.tenant('/tenants/:tenant/keys', async ({ tenant }) => ({
     redirect: `/tenants/${tenant.name}`,
@@ -45,44 +35,37 @@ export const keysPages = [
   get.operator('/keys', allKeysPage),
 ];
 
-async function issueKey(call: TenantCall): Promise<PageAnswer> {
-  const { site, form, tenant, visitor } = call;
+async function issueKey(call: TenantCall) {
+  const { site, form, tenant, actor } = call;
   try {
-    const issued = await site.admin.issueKey(tenant.name, readIssueForm(form), actorOf(visitor.user));
+    const issued = await site.admin.issueKey(tenant.name, readIssueForm(form), actor);
     const until = issued.expires_at ? ` It stops working on ${issued.expires_at.slice(0, 10)}.` : '';
     return newKeyPage(call, issued, `It works at once.${until}`);
   } catch (error) {
-    const state = formState(error, form, 'label');
-    return { ...(await tenantKeysPage(call, state)), status: 400 };
+    return refused(formState(error, form, 'label'), await tenantKeysPage(call));
   }
 }
 
-async function tenantKeysPage(call: TenantCall, state: FormState): Promise<PageAnswer> {
+async function tenantKeysPage(call: TenantCall) {
   const { site, query, tenant } = call;
   const { name } = tenant;
   const after = query.get('after');
   const { keys, next } = await readList(() => site.admin.listKeys(name, { after, limit: keysPerPage }));
-  return {
-    title: name,
-    body: (
-      <TenantFrame name={name}>
-        <h2>Keys</h2>
-        {keys.length === 0 ? (
-          <Empty title="No keys yet">
-            <p>Issue the first one below, put it into your program as the parameter ak, and make a call.</p>
-          </Empty>
-        ) : (
-          <KeyTable tenant={name} keys={keys} />
-        )}
-        <NextPage href={next && `/tenants/${name}?after=${encodeURIComponent(next)}`} />
-        <IssueForm tenant={name} services={site.services()} state={state} />
-      </TenantFrame>
-    ),
-  };
+  return (
+    <Page tenant={name} title={name}>
+      <h2>Keys</h2>
+      <Empty of={keys} title="No keys yet">
+        Issue the first one below, put it into your program as the parameter ak, and make a call.
+      </Empty>
+      <KeyTable tenant={name} keys={keys} />
+      <NextPage href={next && `/tenants/${name}?after=${encodeURIComponent(next)}`} />
+      <IssueForm tenant={name} services={site.services()} />
+    </Page>
+  );
 }
 
 /** Every key, under its tenant. */
-async function allKeysPage({ site, query }: PageCall): Promise<PageAnswer> {
+async function allKeysPage({ site, query }: PageCall) {
   const after = query.get('after');
   const { tenants, next } = await readList(() => site.admin.listTenants({ after, limit: tenantsPerPage }));
   const lists = await Promise.all(
@@ -92,35 +75,27 @@ async function allKeysPage({ site, query }: PageCall): Promise<PageAnswer> {
     })),
   );
   const filled = lists.filter(({ keys }) => keys.length > 0);
-  return {
-    title: 'Keys',
-    body: (
-      <>
-        <h1>Keys</h1>
-        {filled.length === 0 && (
-          <Empty title="No keys here yet">
+  return (
+    <Page title="Keys">
+      <Empty of={filled} title="No keys here yet">
+        Choose a tenant under <a href="/tenants">Tenants</a> and issue its first key there.
+      </Empty>
+      {filled.map(({ name, keys, next: more }) => (
+        <section key={name}>
+          <h2>
+            <a href={`/tenants/${name}`}>{name}</a>
+          </h2>
+          <KeyTable tenant={name} keys={keys} />
+          {more && (
             <p>
-              Choose a tenant under <a href="/tenants">Tenants</a> and issue its first key there.
+              <a href={`/tenants/${name}?after=${more}`}>More keys of {name}</a>
             </p>
-          </Empty>
-        )}
-        {filled.map(({ name, keys, next: more }) => (
-          <section key={name}>
-            <h2>
-              <a href={`/tenants/${name}`}>{name}</a>
-            </h2>
-            <KeyTable tenant={name} keys={keys} />
-            {more && (
-              <p>
-                <a href={`/tenants/${name}?after=${more}`}>More keys of {name}</a>
-              </p>
-            )}
-          </section>
-        ))}
-        <NextPage href={next && `/keys?after=${encodeURIComponent(next)}`} />
-      </>
-    ),
-  };
+          )}
+        </section>
+      ))}
+      <NextPage href={next && `/keys?after=${encodeURIComponent(next)}`} />
+    </Page>
+  );
 }
 
 /** Keys as a table, each with a link to its page. */
@@ -152,8 +127,8 @@ function KeyTable({ tenant, keys }: { tenant: string; keys: readonly KeyView[] }
   );
 }
 
-function IssueForm(props: { tenant: string; services: readonly Service[]; state: FormState }) {
-  const { tenant, services, state } = props;
+function IssueForm({ tenant, services }: { tenant: string; services: readonly Service[] }) {
+  const { values, problems } = useContext(ViewContext).form;
   const summaries = new Map(services.map(({ id, summary }) => [id, summary]));
   const scopes = knownScopes(services.map(({ id }) => id));
   return (
@@ -163,11 +138,10 @@ function IssueForm(props: { tenant: string; services: readonly Service[]; state:
         <Field
           name="label"
           label="Label"
-          state={state}
           maxLength={keySchema.properties.label.line}
           hint="Who or what uses it, such as “billing, production”."
         />
-        <fieldset aria-describedby={state.problems.scopes ? 'scopes-problem' : 'scopes-hint'}>
+        <fieldset aria-describedby={problems.scopes ? 'scopes-problem' : 'scopes-hint'}>
           <legend>May call</legend>
           <p class="hint" id="scopes-hint">
             None chosen means every helper, those added later too.
@@ -175,7 +149,7 @@ function IssueForm(props: { tenant: string; services: readonly Service[]; state:
           <div class="checks">
             {scopes.map((scope) => (
               <label class="choice" key={scope}>
-                <input type="checkbox" name={`scope:${scope}`} checked={state.values.has(`scope:${scope}`)} />{' '}
+                <input type="checkbox" name={`scope:${scope}`} checked={values.has(`scope:${scope}`)} />{' '}
                 <span>
                   <code>{scope}</code>
                   <small>
@@ -185,9 +159,9 @@ function IssueForm(props: { tenant: string; services: readonly Service[]; state:
               </label>
             ))}
           </div>
-          {state.problems.scopes && (
+          {problems.scopes && (
             <p class="problem" id="scopes-problem">
-              May call {state.problems.scopes}.
+              May call {problems.scopes}.
             </p>
           )}
         </fieldset>
@@ -195,7 +169,6 @@ function IssueForm(props: { tenant: string; services: readonly Service[]; state:
           name="expires_at"
           label="Expires"
           type="date"
-          state={state}
           placeholder="2030-01-31"
           hint="The key stops working when this day begins in UTC. Empty: it never expires."
         />
@@ -215,68 +188,56 @@ function readIssueForm(form: ReadonlyMap<string, string>): IssueOptions {
   };
 }
 
-/**
- * The one page that holds a key's secret. It answers the form itself: a redirect would have to store the secret somewhere. The
- * form's mark prevents a reload from making another key.
- */
+/** Answers the form itself: a redirect would have to store the secret. The form's mark makes a reload harmless. */
 export function newKeyPage(
   { site, tenant }: TenantCall,
   { id, key, scopes }: { id: string; key: string; scopes: readonly string[] | null },
   note: string,
-): PageAnswer {
+) {
   const page = `/tenants/${tenant.name}/keys/${id}`;
   const allowed = site.services().filter((service) => scopeAllows(scopes, service.id));
   // A text helper where the key may call one, as it needs no picture.
   const service = allowed.find((each) => each.id.startsWith('text/')) ?? allowed[0];
-  return {
-    title: 'Your new key',
-    body: (
-      <TenantFrame name={tenant.name}>
-        <Shown title="Your new key" href={page} back="I have copied it">
-          <Notice kind="warn">
-            <strong>Copy it now: it is shown this once.</strong> Only a hash of it is kept, so nobody can show
-            it again.
-          </Notice>
-          <CopyBox id="key" label="API key" text={key} />
-          {service && <CopyBox id="curl" label="Try it" text={curlLine(site.apiUrl, service.id, key)} />}
-          <p>{note}</p>
-          {site.signing.available && (
-            <p>
-              Not for the source of a web page, where everybody reads it: a page shows a picture by a{' '}
-              <a href={`${page}/sign`}>signed url</a>, which opens that one picture and nothing else.
-            </p>
-          )}
-        </Shown>
-      </TenantFrame>
-    ),
-  };
+  return (
+    <ShownPage tenant={tenant.name} title="Your new key" href={page} back="I have copied it">
+      <Notice kind="warn">
+        <strong>Copy it now: it is shown this once.</strong> Only a hash of it is kept, so nobody can show it
+        again.
+      </Notice>
+      <CopyBox id="key" label="API key" text={key} />
+      {service && <CopyBox id="curl" label="Try it" text={curlLine(site.apiUrl, service.id, key)} />}
+      <p>{note}</p>
+      {site.signing.available && (
+        <p>
+          Not for the source of a web page, where everybody reads it: a page shows a picture by a{' '}
+          <a href={`${page}/sign`}>signed url</a>, which opens that one picture and nothing else.
+        </p>
+      )}
+    </ShownPage>
+  );
 }
 
-/** Harmless wherever it is run: a dry run of the helper, with the key in a header so that it stays out of access logs. */
+/** Harmless: a dry run, with the key in a header so that it stays out of access logs. */
 function curlLine(apiUrl: string, service: string, key: string): string {
-  const base = apiUrl.replace(/\/$/, '');
   if (service === 'text/diff-two-strings') {
-    return `curl -G '${base}/${service}' -H 'Authorization: Bearer ${key}' --data-urlencode 'a=one' --data-urlencode 'b=two'`;
+    return `curl -G '${apiUrl}/${service}' -H 'Authorization: Bearer ${key}' --data-urlencode 'a=one' --data-urlencode 'b=two'`;
   }
-  return `curl '${base}/${service}?dryrun=true' -H 'Authorization: Bearer ${key}'`;
+  return `curl '${apiUrl}/${service}?dryrun=true' -H 'Authorization: Bearer ${key}'`;
 }
 
-/** Path of the page of a key. */
 export const keyPath = '/tenants/:tenant/keys/:key';
 
-/** The key in the path, if it is this tenant's; another tenant's key is `not_found` too. */
+/** The key in the path; another tenant's key is `not_found` too. */
 export async function findKeyRow({ site, params, tenant }: TenantCall): Promise<KeyWithSecrets> {
   const key = isKeyId(params.key) ? await site.store.key(params.key) : undefined;
   if (key?.tenant_id !== tenant.id) throw new GatewayError('not_found');
   return key;
 }
 
-/** The same as people see it. */
 export async function findKey(call: TenantCall): Promise<KeyView> {
   return viewKey(await findKeyRow(call), call.site.now());
 }
 
-/** The address of a key's page. */
 export function keyHref({ tenant }: TenantCall, key: Pick<KeyView, 'id'>): string {
   return `/tenants/${tenant.name}/keys/${key.id}`;
 }

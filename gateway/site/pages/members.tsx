@@ -1,45 +1,31 @@
-import type { ComponentChild } from 'preact';
-import { maxNote } from '../accounts/member-admin.js';
+import type { Group } from '../accounts/account.js';
 import type { Invitation, Person } from '../accounts/people.js';
-import {
-  emptyForm,
-  type FormState,
-  formState,
-  get,
-  type PageAnswer,
-  post,
-  postOnce,
-  type TenantCall,
-  type UserCall,
-} from '../page.js';
-import { TenantFrame } from './document.js';
-import { CopyBox, Empty, Field, Form, Moment, Notice, Shown, Table } from './elements.js';
+import { maxNote } from '../accounts/people.js';
+import { formState, get, post, postOnce, refused, type TenantCall, type UserCall } from '../page.js';
+import { Page, ShownPage } from './document.js';
+import { CopyBox, Empty, Field, Form, Moment, Notice, Table } from './elements.js';
 
-const membersPath = '/tenants/:tenant/members';
 const operatorsPath = '/operators';
 
 /** The members of a tenant, and the operators: two groups of people with the same pages. */
 export const memberPages = [
-  get.tenantOperator(membersPath, (call) => groupPage(ofTenant(call), emptyForm)),
-  postOnce.tenantOperator(`${membersPath}/invitations`, (call) => invite(ofTenant(call))),
-  post.tenantOperator(`${membersPath}/invitations/:invitation/cancel`, (call) =>
-    cancelInvitation(ofTenant(call)),
-  ),
-  post.tenantOperator(`${membersPath}/:user/remove`, (call) => removePerson(ofTenant(call))),
-  get.operator(operatorsPath, (call) => groupPage(ofOperators(call), emptyForm)),
-  postOnce.operator(`${operatorsPath}/invitations`, (call) => invite(ofOperators(call))),
-  post.operator(`${operatorsPath}/invitations/:invitation/cancel`, (call) =>
-    cancelInvitation(ofOperators(call)),
-  ),
-  post.operator(`${operatorsPath}/:user/remove`, (call) => removePerson(ofOperators(call))),
+  ...(
+    [
+      [get, '', groupPage],
+      [postOnce, '/invitations', invite],
+      [post, '/invitations/:invitation/cancel', cancelInvitation],
+      [post, '/:user/remove', removePerson],
+    ] as const
+  ).flatMap(([method, path, run]) => [
+    method.tenantOperator(`/tenants/:tenant/members${path}`, (call) => run(ofTenant(call))),
+    method.operator(`${operatorsPath}${path}`, (call) => run(ofOperators(call))),
+  ]),
 ];
 
-/** A call of a page of one of the groups. */
+/** A call of a page of one of the groups; of the operators it has no tenant. */
 interface GroupCall extends UserCall {
-  /** Null: the operators. */
-  tenant: { id: string; name: string } | null;
-  /** The tenant's id; null: the operators. */
-  group: string | null;
+  tenant?: { name: string };
+  group: Group;
   /** The path of the group's page. */
   base: string;
 }
@@ -50,27 +36,32 @@ function ofTenant(call: TenantCall): GroupCall {
 }
 
 function ofOperators(call: UserCall): GroupCall {
-  return { ...call, tenant: null, group: null, base: operatorsPath };
+  return { ...call, group: null, base: operatorsPath };
 }
 
-async function invite(call: GroupCall): Promise<PageAnswer> {
+async function invite(call: GroupCall) {
   const { site, form, visitor, tenant, group, base } = call;
   try {
     const { token, note } = await site.members.invite(group, form.get('note') ?? '', visitor.user);
-    const link = `${site.baseUrl.replace(/\/$/, '')}/join/${token}`;
-    const shown = (
-      <Shown title={`Invitation for ${note}`} href={base} back="I have copied it">
+    const link = `${site.baseUrl}/join/${token}`;
+    return (
+      <ShownPage
+        title="Invitation"
+        tenant={tenant?.name}
+        heading={`Invitation for ${note}`}
+        href={base}
+        back="I have copied it"
+      >
         <Notice kind="warn">
           <strong>Copy the link now: it is shown this once.</strong> Who has it can join: send it to one
           person, in private.
         </Notice>
         <CopyBox id="link" label="Invitation link" text={link} />
         <p>It works once, within seven days.</p>
-      </Shown>
+      </ShownPage>
     );
-    return { title: 'Invitation', body: withTenantFrame(tenant, shown) };
   } catch (error) {
-    return { ...(await groupPage(call, formState(error, form, 'note'))), status: 400 };
+    return refused(formState(error, form, 'note'), await groupPage(call));
   }
 }
 
@@ -84,27 +75,21 @@ async function removePerson({ site, group, params, visitor, base }: GroupCall) {
   return { redirect: base };
 }
 
-async function groupPage({ site, tenant, group, base }: GroupCall, state: FormState): Promise<PageAnswer> {
-  const [people, invitations] = await Promise.all([
-    tenant ? site.people.members(tenant.id) : site.people.operators(),
-    site.invitations.open(group),
-  ]);
+async function groupPage({ site, tenant, group, base }: GroupCall) {
+  const [people, invitations] = await Promise.all([site.people.of(group), site.invitations.open(group)]);
   const role = tenant ? 'member' : 'operator';
-  const view = (
-    <>
-      {tenant ? <h2>Members</h2> : <h1>Operators</h1>}
+  return (
+    <Page title={tenant ? `Members of ${tenant.name}` : 'Operators'} tenant={tenant?.name}>
+      {tenant && <h2>Members</h2>}
       <p class="lead">
         {tenant
           ? 'Members issue and rotate the keys of this tenant and see its usage; of other tenants they see nothing.'
           : 'Operators manage every tenant, key and limit.'}
       </p>
-      {people.length === 0 ? (
-        <Empty title={`No ${role}s yet`}>
-          <p>Invite the first one below, and send them the link that you get.</p>
-        </Empty>
-      ) : (
-        <PeopleTable base={base} role={role} people={people} />
-      )}
+      <Empty of={people} title={`No ${role}s yet`}>
+        Invite the first one below, and send them the link that you get.
+      </Empty>
+      <PeopleTable base={base} role={role} people={people} />
       {invitations.length > 0 && <OpenInvitations base={base} invitations={invitations} />}
       <section class="panel">
         <h2>Invite</h2>
@@ -112,7 +97,6 @@ async function groupPage({ site, tenant, group, base }: GroupCall, state: FormSt
           <Field
             name="note"
             label="For whom"
-            state={state}
             required
             maxLength={maxNote}
             hint={`So that you know which link is whose. You get a link that makes one person ${
@@ -122,13 +106,11 @@ async function groupPage({ site, tenant, group, base }: GroupCall, state: FormSt
           <button type="submit">Create invitation link</button>
         </Form>
       </section>
-    </>
+    </Page>
   );
-  return { title: tenant ? `Members of ${tenant.name}` : 'Operators', body: withTenantFrame(tenant, view) };
 }
 
-function PeopleTable(props: { base: string; role: 'member' | 'operator'; people: readonly Person[] }) {
-  const { base, role, people } = props;
+function PeopleTable({ base, role, people }: { base: string; role: string; people: readonly Person[] }) {
   // The last operator cannot be removed.
   const removable = role === 'member' || people.length > 1;
   const removal = ({ id, email }: Person) => (
@@ -175,8 +157,4 @@ function OpenInvitations({ base, invitations }: { base: string; invitations: rea
       />
     </>
   );
-}
-
-function withTenantFrame(tenant: { name: string } | null, body: ComponentChild) {
-  return tenant ? <TenantFrame name={tenant.name}>{body}</TenantFrame> : body;
 }

@@ -1,6 +1,7 @@
 import { dayMs, dayOf } from '../../usage/store.js';
-import { get, type PageAnswer, type PageCall } from '../page.js';
+import { get, type PageCall } from '../page.js';
 import type { HealthFact } from '../site.js';
+import { Page } from './document.js';
 import { Empty, formatCount, Table } from './elements.js';
 
 const tenantsShown = 20;
@@ -8,7 +9,7 @@ const tenantsShown = 20;
 export const overviewPages = [get.operator('/overview', overviewPage)];
 
 /** Whether all is well, and what the tenants did this week. */
-async function overviewPage({ site }: PageCall): Promise<PageAnswer> {
+async function overviewPage({ site }: PageCall) {
   const { tenants, next } = await site.admin.listTenants({ limit: tenantsShown });
   const from = dayOf(site.now() - 6 * dayMs);
   const week = await Promise.all(
@@ -18,64 +19,53 @@ async function overviewPage({ site }: PageCall): Promise<PageAnswer> {
       return { name, calls: sum('calls'), errors: sum('errors') };
     }),
   );
-  return {
-    title: 'Overview',
-    body: (
-      <>
-        <h1>Overview</h1>
-        <Health facts={site.health()} />
-        <h2>Last 7 days</h2>
-        {tenants.length === 0 ? (
-          <Empty title="No tenants yet">
-            <p>
-              Everything here belongs to a tenant, a customer or a team.{' '}
-              <a href="/tenants">Create the first one</a>.
-            </p>
-          </Empty>
-        ) : (
-          <Week week={week} />
-        )}
-        {next && (
-          <p class="quiet">
-            The first {tenantsShown} tenants by name. <a href="/tenants">All tenants</a>
-          </p>
-        )}
-      </>
-    ),
-  };
+  return (
+    <Page title="Overview">
+      <Health facts={site.health()} />
+      <h2>Last 7 days</h2>
+      <Empty of={tenants} title="No tenants yet">
+        Everything here belongs to a tenant, a customer or a team. <a href="/tenants">Create the first one</a>
+        .
+      </Empty>
+      <Table
+        label="Calls of the last seven days by tenant"
+        rows={week}
+        columns={[
+          { head: 'Tenant', rowHead: true, cell: ({ name }) => <a href={`/tenants/${name}`}>{name}</a> },
+          { head: 'Calls', number: true, cell: ({ calls }) => formatCount(calls) },
+          { head: 'Errors', number: true, cell: ({ errors }) => formatCount(errors) },
+          { head: 'More', hiddenHead: true, cell: ({ name }) => usageLink(name) },
+        ]}
+      />
+      {next && (
+        <p class="quiet">
+          The first {tenantsShown} tenants by name. <a href="/tenants">All tenants</a>
+        </p>
+      )}
+    </Page>
+  );
 }
 
+const healthWords = { good: 'fine', warn: 'look at this', bad: 'broken' };
+
 function Health({ facts }: { facts: readonly HealthFact[] }) {
-  const words = { good: 'fine', warn: 'look at this', bad: 'broken' };
   return (
     <ul class="health" aria-label="Health">
       {facts.map(({ name, value, state }) => (
         <li key={name} class={state}>
           <span class="fact-name">{name}</span>
           <span class="fact-value">{value}</span>
-          <span class={`fact-state ${state}`}>{words[state]}</span>
+          <span class={`fact-state ${state}`}>{healthWords[state]}</span>
         </li>
       ))}
     </ul>
   );
 }
 
-function Week({ week }: { week: readonly { name: string; calls: number; errors: number }[] }) {
-  const usageLink = (name: string) => (
+function usageLink(name: string) {
+  return (
     <a href={`/tenants/${name}/usage`}>
       Usage<span class="hidden"> of {name}</span>
     </a>
-  );
-  return (
-    <Table
-      label="Calls of the last seven days by tenant"
-      rows={week}
-      columns={[
-        { head: 'Tenant', rowHead: true, cell: ({ name }) => <a href={`/tenants/${name}`}>{name}</a> },
-        { head: 'Calls', number: true, cell: ({ calls }) => formatCount(calls) },
-        { head: 'Errors', number: true, cell: ({ errors }) => formatCount(errors) },
-        { head: 'More', hiddenHead: true, cell: ({ name }) => usageLink(name) },
-      ]}
-    />
   );
 }

@@ -2,23 +2,12 @@ import { tryUrl } from '../../../schemas/input/parse.js';
 import { GatewayError } from '../../errors.js';
 import type { ProviderOutcome } from '../accounts/sign-in.js';
 import { networkOf } from '../accounts/throttle.js';
-import {
-  emptyForm,
-  type FormState,
-  get,
-  type PageAnswer,
-  type PageCall,
-  post,
-  type Redirect,
-  type UserCall,
-} from '../page.js';
+import { get, type PageAnswer, type PageCall, post, refused, type UserCall } from '../page.js';
 import type { SignedIn } from '../state.js';
+import { Page } from './document.js';
 import { Field, Form, Notice } from './elements.js';
 
-/**
- * Signing in, by password or through an identity provider (OpenID Connect) that the account was connected with. Neither makes
- * accounts: those come from invitations.
- */
+/** Signing in by password or through an identity provider. Accounts come from invitations alone. */
 export const signInPages = [
   get.anyone('/', async ({ visitor }) => ({ redirect: visitor ? homeOf(visitor) : '/sign-in' })),
   get.anyone('/sign-in', async ({ site, visitor, query }) => {
@@ -27,7 +16,7 @@ export const signInPages = [
     const name = site.oidc?.name;
     const failed = name !== undefined && query.get('failed') === '1';
     const problem = `Signing in with ${name} did not work. Sign in with your password, then connect ${name} under Account.`;
-    return signInPage(emptyForm, { next, name, ...(failed && { problem }) });
+    return signInPage({ next, name, ...(failed && { problem }) });
   }),
   post.anyone('/sign-in', signIn),
   post.anyone('/sign-out', async ({ site, cookie }) => {
@@ -38,18 +27,18 @@ export const signInPages = [
   get.anyone('/auth/callback/oidc', returnFromProvider),
 ];
 
-async function signIn({ site, form, cookie, address, visitor }: PageCall) {
+async function signIn(call: PageCall) {
+  const { site, form, cookie, address, visitor } = call;
   const email = (form.get('email') ?? '').trim();
   const next = localPath(form.get('next'));
   const attempt = { address, account: email, device: site.devices.recognise(cookie, email) };
   const again = (problem: string) =>
-    signInPage({ values: form, problems: {} }, { next, name: site.oidc?.name, problem });
+    refused({ values: form, problems: {} }, signInPage({ next, name: site.oidc?.name, problem }), 401);
   const wait = await site.throttle.attempt(attempt);
   if (wait > 0) return rateLimited(again(tooMany(wait)), wait);
-  const session = await site.signIn.signIn(email, form.get('password') ?? '', address);
+  const session = await site.signIn.signIn(email, form.get('password') ?? '', call);
   if (!session) {
-    const problem = 'This e-mail and password do not belong together. Check both and try again.';
-    return { ...again(problem), status: 401 };
+    return again('This e-mail and password do not belong together. Check both and try again.');
   }
   await site.throttle.succeed(attempt);
   // The session that this browser had would outlive the sign-out.
@@ -57,47 +46,32 @@ async function signIn({ site, form, cookie, address, visitor }: PageCall) {
   return { redirect: next ?? '/', cookies: [...session.cookies, site.devices.remember(email)] };
 }
 
-interface SignInView {
-  next: string | undefined;
-  /** The identity provider's name, where there is one. */
-  name: string | undefined;
-  problem?: string;
-}
+/** `name` is the identity provider's, where there is one. */
+type SignInView = { next: string | undefined; name: string | undefined; problem?: string };
 
-function signInPage(state: FormState, { next, name, problem }: SignInView): PageAnswer {
-  return {
-    title: 'Sign in',
-    body: (
-      <section class="narrow">
-        <h1>Sign in</h1>
-        {problem && <Notice kind="bad">{problem}</Notice>}
-        <Form action="/sign-in">
-          {next && <input type="hidden" name="next" value={next} />}
-          <Field name="email" label="E-mail" type="email" state={state} required autocomplete="username" />
-          <Field
-            name="password"
-            label="Password"
-            type="password"
-            state={state}
-            required
-            autocomplete="current-password"
-          />
-          <button type="submit">Sign in</button>
-        </Form>
-        {name && (
-          <p>
-            <a class="button quiet-button" href="/sign-in/oidc">
-              Sign in with {name}
-            </a>
-          </p>
-        )}
-        <p class="quiet">
-          Accounts are made by invitation. The first operator’s password was printed when the gateway first
-          started.
+function signInPage({ next, name, problem }: SignInView) {
+  return (
+    <Page title="Sign in" narrow>
+      {problem && <Notice kind="bad">{problem}</Notice>}
+      <Form action="/sign-in">
+        {next && <input type="hidden" name="next" value={next} />}
+        <Field name="email" label="E-mail" type="email" required autocomplete="username" />
+        <Field name="password" label="Password" type="password" required autocomplete="current-password" />
+        <button type="submit">Sign in</button>
+      </Form>
+      {name && (
+        <p>
+          <a class="button quiet-button" href="/sign-in/oidc">
+            Sign in with {name}
+          </a>
         </p>
-      </section>
-    ),
-  };
+      )}
+      <p class="quiet">
+        Accounts are made by invitation. The first operator’s password was printed when the gateway first
+        started.
+      </p>
+    </Page>
+  );
 }
 
 /** The first page of a visitor. */
@@ -115,7 +89,7 @@ export function localPath(path: string | undefined): string | undefined {
   return url?.origin === base && !url.pathname.startsWith('//') ? url.pathname + url.search : undefined;
 }
 
-/** Where each outcome leads. better-auth's own error codes are no help to people. */
+/** Where each outcome leads. */
 const outcomePaths: Record<ProviderOutcome, string> = {
   signed_in: '/',
   not_signed_in: '/sign-in?failed=1',
@@ -123,7 +97,7 @@ const outcomePaths: Record<ProviderOutcome, string> = {
   not_connected: '/account?connected=0',
 };
 
-async function visitProvider(call: PageCall): Promise<Redirect> {
+async function visitProvider(call: PageCall) {
   providerName(call);
   await limitProviderVisits(call);
   const visit = await call.site.signIn.toProvider();
@@ -136,13 +110,13 @@ async function limitProviderVisits({ site, address }: PageCall): Promise<void> {
   if (wait > 0) throw new GatewayError('rate_limited', { retryAfter: wait });
 }
 
-async function returnFromProvider(call: PageCall): Promise<Redirect> {
+async function returnFromProvider(call: PageCall) {
   const { site, search, cookie, address } = call;
   providerName(call);
   // For each answer that is not refused at once the gateway sends the provider a request.
   const wait = await site.throttle.attempt({ address });
   if (wait > 0) throw new GatewayError('rate_limited', { retryAfter: wait });
-  const { returned, cookies } = await site.signIn.fromProvider(search, cookie, address);
+  const { returned, cookies } = await site.signIn.fromProvider(search, cookie, call);
   if (returned === 'signed_in' || returned === 'connected') {
     await site.throttle.succeed({ address });
     await site.providerVisits.refund(networkOf(address));
@@ -151,25 +125,23 @@ async function returnFromProvider(call: PageCall): Promise<Redirect> {
 }
 
 /** Leads on by a link: the pages' policy lets no form end on another site. */
-async function connectAccount(call: UserCall): Promise<PageAnswer | Redirect> {
+async function connectAccount(call: UserCall) {
   const { site, cookie } = call;
   const name = providerName(call);
   await limitProviderVisits(call);
   const visit = await site.signIn.toProvider(cookie);
   if (!visit) return { redirect: outcomePaths.not_connected };
   return {
-    title: `Connect ${name}`,
     cookies: visit.cookies,
-    body: (
-      <section class="narrow">
-        <h1>Connect {name}</h1>
+    page: (
+      <Page title={`Connect ${name}`} narrow>
         <p>Sign in there with the account that you want to sign in here with from now on.</p>
         <p>
           <a class="button" href={visit.url}>
             Go on to {name}
           </a>
         </p>
-      </section>
+      </Page>
     ),
   };
 }
@@ -180,7 +152,7 @@ function providerName({ site }: PageCall): string {
 }
 
 /** A page that says how long to wait, as an answer that programs understand too. */
-export function rateLimited(page: PageAnswer, seconds: number): PageAnswer {
+export function rateLimited(page: PageAnswer, seconds: number) {
   return { ...page, status: 429, headers: { 'retry-after': String(seconds) } };
 }
 

@@ -1,21 +1,19 @@
 import { type KeyWithSecrets, keyState, scopeAllows } from '../../keys/model.js';
 import { snippets } from '../../signing/snippets.js';
-import { actorOf } from '../accounts/account.js';
 import {
-  emptyForm,
-  type FormState,
+  type Answer,
   formState,
   get,
   type PageAnswer,
   post,
   postOnce,
-  type Redirect,
+  refused,
   type TenantCall,
 } from '../page.js';
 import { expiries, type SignedAddress, signAddress, whyNoPreview } from '../sign-address.js';
 import type { Site } from '../site.js';
-import { TenantFrame } from './document.js';
-import { Choices, Confirm, CopyBox, Field, Form, Moment, Notice, Shown } from './elements.js';
+import { ConfirmPage, Page, ShownPage } from './document.js';
+import { Choices, CopyBox, Field, Form, Moment, Notice } from './elements.js';
 import { findKeyRow, keyHref, keyPath } from './keys.js';
 
 /** Signs addresses with a key, and shows and replaces its signing secret. */
@@ -32,8 +30,8 @@ export const signedUrlPages = [
 ];
 
 /** A dead key, and a gateway without a master secret, sign nothing: they lead to the page of the key, which says so. */
-function withLiveKey(run: (call: TenantCall, key: KeyWithSecrets) => Promise<PageAnswer>) {
-  return async (call: TenantCall): Promise<PageAnswer | Redirect> => {
+function withLiveKey(run: (call: TenantCall, key: KeyWithSecrets) => Answer | Promise<Answer>) {
+  return async (call: TenantCall): Promise<Answer> => {
     const key = await findKeyRow(call);
     const { signing, now } = call.site;
     const isLive = signing.available && keyState(key, now()) === 'active';
@@ -43,113 +41,98 @@ function withLiveKey(run: (call: TenantCall, key: KeyWithSecrets) => Promise<Pag
 
 async function signSubmitted(call: TenantCall, key: KeyWithSecrets): Promise<PageAnswer> {
   const { site, form } = call;
+  const { apiUrl } = site;
   try {
     const signed = await signAddress(form, {
       sign: (asked) => site.admin.signUrl(key.id, asked),
       services: site.services(),
-      apiUrl: site.apiUrl,
+      apiUrl,
       now: site.now(),
     });
-    return signPage(call, key, { values: form, problems: {} }, signed);
+    const shows = signed.picture && whyNoPreview(site.baseUrl, apiUrl) === undefined;
+    const page = signPage(call, key, signed);
+    return { page, form: { values: form, problems: {} }, picturesOf: shows ? apiUrl : undefined };
   } catch (error) {
-    return { ...(await signPage(call, key, formState(error, form, 'url'))), status: 400 };
+    return refused(formState(error, form, 'url'), signPage(call, key));
   }
 }
 
-async function signPage(
-  call: TenantCall,
-  key: KeyWithSecrets,
-  state: FormState = emptyForm,
-  signed?: SignedAddress,
-): Promise<PageAnswer> {
+function signPage(call: TenantCall, key: KeyWithSecrets, signed?: SignedAddress) {
   const { site, tenant } = call;
   const base = keyHref(call, key);
-  const apiUrl = site.apiUrl.replace(/\/$/, '');
   const example = exampleFor(site, key.scopes);
-  const noPreview = whyNoPreview(site.baseUrl, apiUrl);
-  const shows = signed?.picture && noPreview === undefined;
-  return {
-    title: 'Sign an address',
-    picturesOf: shows ? apiUrl : undefined,
-    body: (
-      <TenantFrame name={tenant.name}>
-        <p class="crumbs">
-          <a href={`/tenants/${tenant.name}`}>Keys</a> / <a href={base}>{key.label ?? key.id}</a> /
-        </p>
-        <h2>Sign an address</h2>
-        {signed && <SignedUrl signed={signed} keyExpires={key.expires_at} noPreview={noPreview} />}
-        <section class="panel">
-          <h2>{signed ? 'Sign another' : 'For a web page'}</h2>
-          <SignForm href={base} state={state} example={example} />
-        </section>
-        <SignSnippets apiUrl={apiUrl} address={signed?.address ?? example} keyId={key.id} />
-      </TenantFrame>
-    ),
-  };
+  const noPreview = whyNoPreview(site.baseUrl, site.apiUrl);
+  return (
+    <Page tenant={tenant.name} title="Sign an address">
+      <p class="crumbs">
+        <a href={`/tenants/${tenant.name}`}>Keys</a> / <a href={base}>{key.label ?? key.id}</a> /
+      </p>
+      <h2>Sign an address</h2>
+      {signed && <SignedUrl signed={signed} keyExpires={key.expires_at} noPreview={noPreview} />}
+      <section class="panel">
+        <h2>{signed ? 'Sign another' : 'For a web page'}</h2>
+        <SignForm href={base} example={example} />
+      </section>
+      <SignSnippets apiUrl={site.apiUrl} address={signed?.address ?? example} keyId={key.id} />
+    </Page>
+  );
 }
 
-async function showSecret(call: TenantCall, { id }: KeyWithSecrets): Promise<PageAnswer> {
-  const { signing_secret } = await call.site.admin.signingSecret(id, actorOf(call.visitor.user));
-  const note = 'The audit log notes that it was shown to you.';
-  return secretPage(call, { id, signing_secret, title: 'The signing secret', note });
+async function showSecret(call: TenantCall, { id }: KeyWithSecrets) {
+  const shown = await call.site.admin.signingSecret(id, call.actor);
+  return secretPage(call, shown, 'The signing secret', 'The audit log notes that it was shown to you.');
 }
 
-async function rotateSecret(call: TenantCall, { id }: KeyWithSecrets): Promise<PageAnswer> {
-  const { signing_secret } = await call.site.admin.rotateSigning(id, actorOf(call.visitor.user));
+async function rotateSecret(call: TenantCall, { id }: KeyWithSecrets) {
+  const shown = await call.site.admin.rotateSigning(id, call.actor);
   const note =
     'Urls that were signed with the one before open nothing any more, on every gateway within 5 seconds.';
-  return secretPage(call, { id, signing_secret, title: 'Your new signing secret', note });
+  return secretPage(call, shown, 'Your new signing secret', note);
 }
 
 /** The answer to the form itself, as where a key is shown. */
 function secretPage(
   call: TenantCall,
-  { id, signing_secret, title, note }: Record<'id' | 'signing_secret' | 'title' | 'note', string>,
-): PageAnswer {
-  return {
-    title,
-    body: (
-      <TenantFrame name={call.tenant.name}>
-        <Shown title={title} href={keyHref(call, { id })} back="Back to the key">
-          <CopyBox id="secret" label="Signing secret" text={signing_secret} />
-          <CopyBox id="kid" label="Key id, which stands in the urls" text={id} />
-          <p>{note}</p>
-          <p>
-            Keep it where programs keep secrets, on a server alone: whoever has it can sign whatever this key
-            may call. It opens nothing by itself, and does not lead to the key.
-          </p>
-        </Shown>
-      </TenantFrame>
-    ),
-  };
+  { id, signing_secret }: { id: string; signing_secret: string },
+  title: string,
+  note: string,
+) {
+  return (
+    <ShownPage tenant={call.tenant.name} title={title} href={keyHref(call, { id })} back="Back to the key">
+      <CopyBox id="secret" label="Signing secret" text={signing_secret} />
+      <CopyBox id="kid" label="Key id, which stands in the urls" text={id} />
+      <p>{note}</p>
+      <p>
+        Keep it where programs keep secrets, on a server alone: whoever has it can sign whatever this key may
+        call. It opens nothing by itself, and does not lead to the key.
+      </p>
+    </ShownPage>
+  );
 }
 
-async function confirmRotatePage(call: TenantCall, key: KeyWithSecrets): Promise<PageAnswer> {
+function confirmRotatePage(call: TenantCall, key: KeyWithSecrets) {
   const base = keyHref(call, key);
-  return {
-    title: 'Replace the signing secret',
-    body: (
-      <TenantFrame name={call.tenant.name}>
-        <Confirm
-          title={`Replace the signing secret of “${key.label ?? key.id}”?`}
-          action={`${base}/rotate-signing`}
-          once
-          button="Replace it"
-          href={base}
-        >
-          <Notice kind="warn">
-            <strong>Every url that was signed for this key stops working</strong>, on every gateway within 5
-            seconds: on each page that shows one the picture is gone until the page has a new one. There is no
-            grace.
-          </Notice>
-          <p>
-            The key itself goes on, and so does what uses it by <code>ak</code>. What browsers and CDNs have
-            kept of pictures they may show for a while longer.
-          </p>
-        </Confirm>
-      </TenantFrame>
-    ),
-  };
+  return (
+    <ConfirmPage
+      tenant={call.tenant.name}
+      title="Replace the signing secret"
+      heading={`Replace the signing secret of “${key.label ?? key.id}”?`}
+      action={`${base}/rotate-signing`}
+      once
+      button="Replace it"
+      href={base}
+    >
+      <Notice kind="warn">
+        <strong>Every url that was signed for this key stops working</strong>, on every gateway within 5
+        seconds: on each page that shows one the picture is gone until the page has a new one. There is no
+        grace.
+      </Notice>
+      <p>
+        The key itself goes on, and so does what uses it by <code>ak</code>. What browsers and CDNs have kept
+        of pictures they may show for a while longer.
+      </p>
+    </ConfirmPage>
+  );
 }
 
 /** The part of a key's page that is about signed urls; the secret is not on it. */
@@ -164,7 +147,7 @@ export function SigningPanel(props: { site: Site; href: string; scopes: readonly
       </p>
       {site.signing.available ? (
         <>
-          <SignForm href={href} state={emptyForm} example={exampleFor(site, scopes)} />
+          <SignForm href={href} example={exampleFor(site, scopes)} />
           <h3>In your own program</h3>
           <p>
             With the signing secret a program signs by itself:{' '}
@@ -191,7 +174,7 @@ export function SigningPanel(props: { site: Site; href: string; scopes: readonly
 }
 
 /** The form that signs an address with a key; `href` is the key's page. */
-function SignForm({ href, state, example }: { href: string; state: FormState; example: string }) {
+function SignForm({ href, example }: { href: string; example: string }) {
   return (
     <Form action={`${href}/sign`}>
       <Field
@@ -199,16 +182,14 @@ function SignForm({ href, state, example }: { href: string; state: FormState; ex
         label="Address"
         required
         wide
-        state={state}
         placeholder={example}
         hint="Of a helper with its parameters, without a key: whole, or from its path on."
       />
-      <Choices name="expires" label="It stops working" state={state} value="30" options={expiries} />
+      <Choices name="expires" label="It stops working" value="30" options={expiries} />
       <Field
         name="until"
         label="Day of your own"
         type="date"
-        state={state}
         placeholder="2030-01-31"
         hint="It stops working when this day begins in UTC, 366 days from now at most."
       />
@@ -291,10 +272,7 @@ function exampleFor(site: Pick<Site, 'services'>, scopes: readonly string[] | nu
   return picture ? `/${id}?${exampleParameters}` : `/${id}`;
 }
 
-/**
- * The same address signed in five languages, filled in with all but the secret. `address` is one that `signAddress` has written:
- * nothing in it ends a string.
- */
+/** Filled in with all but the secret. `address` comes from `signAddress`: nothing in it ends a string. */
 function SignSnippets({ apiUrl, address, keyId }: { apiUrl: string; address: string; keyId: string }) {
   return (
     <section class="panel" id="snippets">

@@ -1,20 +1,8 @@
 import type { LimitChanges, Unchecked } from '../../keys/inputs.js';
-import type { TenantView } from '../../keys/model.js';
 import { limitsSchema, tenantName } from '../../keys/schemas.js';
 import { defaultWeight } from '../../keys/tenant-changes.js';
-import { actorOf } from '../accounts/account.js';
-import {
-  emptyForm,
-  type FormState,
-  formState,
-  get,
-  type PageAnswer,
-  type PageCall,
-  post,
-  readList,
-  type TenantCall,
-} from '../page.js';
-import { TenantFrame } from './document.js';
+import { formState, get, type PageCall, post, readList, refused, type TenantCall } from '../page.js';
+import { Page } from './document.js';
 import { Empty, Field, Form, formatCount, Moment, NextPage, Notice, Table } from './elements.js';
 
 const tenantsShown = 50;
@@ -22,83 +10,66 @@ const limitsPath = '/tenants/:tenant/limits';
 
 /** All tenants, and the limits of one. */
 export const tenantsPages = [
-  get.operator('/tenants', (call) => tenantsPage(call, emptyForm)),
+  get.operator('/tenants', tenantsPage),
   post.operator('/tenants', async (call) => {
     const name = (call.form.get('name') ?? '').trim();
     try {
-      await call.site.admin.createTenant(name, actorOf(call.visitor.user));
+      await call.site.admin.createTenant(name, call.actor);
       return { redirect: `/tenants/${name}` };
     } catch (error) {
-      const state = formState(error, call.form, 'name');
-      return { ...(await tenantsPage(call, state)), status: 400 };
+      return refused(formState(error, call.form, 'name'), await tenantsPage(call));
     }
   }),
-  get.tenantOperator(limitsPath, async (call) => limitsPage(call, emptyForm)),
+  get.tenantOperator(limitsPath, async (call) => limitsPage(call)),
   post.tenantOperator(limitsPath, async (call) => {
     const { name } = call.tenant;
     try {
-      await call.site.admin.setLimits(name, readLimits(call), actorOf(call.visitor.user));
+      await call.site.admin.setLimits(name, readLimits(call), call.actor);
       return { redirect: `/tenants/${name}/limits?saved=1` };
     } catch (error) {
-      return { ...limitsPage(call, formState(error, call.form, 'rate')), status: 400 };
+      return refused(formState(error, call.form, 'rate'), limitsPage(call));
     }
   }),
 ];
 
-async function tenantsPage({ site, query }: PageCall, state: FormState): Promise<PageAnswer> {
+async function tenantsPage({ site, query }: PageCall) {
+  const limitText = (limit: number | null) =>
+    limit === null ? <span class="quiet">default</span> : formatCount(limit);
   const { tenants, next } = await readList(() =>
     site.admin.listTenants({ after: query.get('after'), limit: tenantsShown }),
   );
-  return {
-    title: 'Tenants',
-    body: (
-      <>
-        <h1>Tenants</h1>
-        <p class="lead">A tenant is a customer or a team: it owns keys, and limits and usage are its own.</p>
-        {tenants.length === 0 ? (
-          <Empty title="No tenants yet">
-            <p>
-              Create the first one below. Then issue a key for it, or invite its people to do so themselves.
-            </p>
-          </Empty>
-        ) : (
-          <TenantTable tenants={tenants} />
-        )}
-        <NextPage href={next && `/tenants?after=${encodeURIComponent(next)}`} />
-        <section class="panel">
-          <h2>New tenant</h2>
-          <Form action="/tenants" class="row">
-            <Field
-              name="name"
-              label="Name"
-              state={state}
-              required
-              maxLength={tenantName.maxLength}
-              hint={`1 to ${tenantName.maxLength} of a–z, 0–9 and -, such as acme or team-7. It cannot be changed later.`}
-            />
-            <button type="submit">Create tenant</button>
-          </Form>
-        </section>
-      </>
-    ),
-  };
-}
-
-function TenantTable({ tenants }: { tenants: TenantView[] }) {
-  const limitText = (limit: number | null) =>
-    limit === null ? <span class="quiet">default</span> : formatCount(limit);
   return (
-    <Table
-      label="Tenants"
-      rows={tenants}
-      columns={[
-        { head: 'Name', rowHead: true, cell: ({ name }) => <a href={`/tenants/${name}`}>{name}</a> },
-        { head: 'Requests a second', number: true, cell: ({ limits }) => limitText(limits.rate) },
-        { head: 'Monthly quota', number: true, cell: ({ limits }) => limitText(limits.monthly_quota) },
-        { head: 'Weight', number: true, cell: ({ weight }) => weight },
-        { head: 'Created', cell: ({ created_at }) => <Moment at={created_at} /> },
-      ]}
-    />
+    <Page title="Tenants">
+      <p class="lead">A tenant is a customer or a team: it owns keys, and limits and usage are its own.</p>
+      <Empty of={tenants} title="No tenants yet">
+        Create the first one below. Then issue a key for it, or invite its people to do so themselves.
+      </Empty>
+      <Table
+        label="Tenants"
+        rows={tenants}
+        columns={[
+          { head: 'Name', rowHead: true, cell: ({ name }) => <a href={`/tenants/${name}`}>{name}</a> },
+          { head: 'Requests a second', number: true, cell: ({ limits }) => limitText(limits.rate) },
+          { head: 'Monthly quota', number: true, cell: ({ limits }) => limitText(limits.monthly_quota) },
+          { head: 'Weight', number: true, cell: ({ weight }) => weight },
+          { head: 'Created', cell: ({ created_at }) => <Moment at={created_at} /> },
+        ]}
+      />
+      <NextPage href={next && `/tenants?after=${encodeURIComponent(next)}`} />
+      <section class="panel">
+        <h2>New tenant</h2>
+        <Form action="/tenants" class="row">
+          <Field
+            name="name"
+            label="Name"
+            required
+            maxLength={tenantName.maxLength}
+            hint={`1 to ${tenantName.maxLength} of a–z, 0–9 and -, such as acme or team-7. It cannot be changed later.`}
+          />
+          <button type="submit">Create tenant</button>
+        </Form>
+      </section>
+    </Page>
   );
 }
 
@@ -109,7 +80,7 @@ const limitFields = [
   ['in_flight', 'Tasks at once', 'In the worker pool, waiting or running.'],
 ] as const;
 
-/** An empty field goes back to the default; text that is no number is passed on, so that the administration refuses it. */
+/** An empty field goes back to the default; text that is no number is passed on and refused there. */
 function readLimits({ site, form }: TenantCall): Unchecked<LimitChanges> {
   const names = [...limitFields.map(([field]) => field), 'weight'];
   const texts = new Map(names.map((name) => [name, form.get(name)?.trim() ?? '']));
@@ -119,43 +90,40 @@ function readLimits({ site, form }: TenantCall): Unchecked<LimitChanges> {
 }
 
 /** The limits of a tenant; an empty field is the gateway's default. */
-function limitsPage({ tenant: { name, limits, weight }, query }: TenantCall, state: FormState): PageAnswer {
+function limitsPage({ tenant: { name, limits, weight }, query }: TenantCall) {
   const bounds = (field: keyof typeof limitsSchema.properties) => {
     const { minimum: min, maximum: max } = limitsSchema.properties[field];
-    return { type: 'number', step: '1', state, min, max } as const;
+    return { type: 'number', step: '1', min, max } as const;
   };
   const { min, max } = bounds('weight');
-  return {
-    title: `Limits of ${name}`,
-    body: (
-      <TenantFrame name={name}>
-        <h2>Limits</h2>
-        {query.get('saved') === '1' && (
-          <Notice kind="good">Saved. Every gateway goes by it within 5 seconds.</Notice>
-        )}
-        <p class="lead">An empty field is the gateway’s default.</p>
-        <Form action={`/tenants/${name}/limits`} class="narrow">
-          {limitFields.map(([field, label, hint]) => (
-            <Field
-              key={field}
-              {...bounds(field)}
-              name={field}
-              label={label}
-              value={String(limits[field] ?? '')}
-              placeholder="default"
-              hint={hint}
-            />
-          ))}
+  return (
+    <Page tenant={name} title={`Limits of ${name}`}>
+      <h2>Limits</h2>
+      {query.get('saved') === '1' && (
+        <Notice kind="good">Saved. Every gateway goes by it within 5 seconds.</Notice>
+      )}
+      <p class="lead">An empty field is the gateway’s default.</p>
+      <Form action={`/tenants/${name}/limits`} class="narrow">
+        {limitFields.map(([field, label, hint]) => (
           <Field
-            {...bounds('weight')}
-            name="weight"
-            label="Weight"
-            value={String(weight)}
-            hint={`Its share of the workers against other tenants’ when all are busy, ${min} to ${max}.`}
+            key={field}
+            {...bounds(field)}
+            name={field}
+            label={label}
+            value={String(limits[field] ?? '')}
+            placeholder="default"
+            hint={hint}
           />
-          <button type="submit">Save limits</button>
-        </Form>
-      </TenantFrame>
-    ),
-  };
+        ))}
+        <Field
+          {...bounds('weight')}
+          name="weight"
+          label="Weight"
+          value={String(weight)}
+          hint={`Its share of the workers against other tenants’ when all are busy, ${min} to ${max}.`}
+        />
+        <button type="submit">Save limits</button>
+      </Form>
+    </Page>
+  );
 }

@@ -1,7 +1,7 @@
+import type { UsageRow } from '../../usage/report.js';
 import { dayMs, dayOf } from '../../usage/store.js';
-import { get, type PageAnswer, type TenantCall } from '../page.js';
-import type { UsageRow } from '../site.js';
-import { TenantFrame } from './document.js';
+import { get, type TenantCall } from '../page.js';
+import { Page } from './document.js';
 import { Empty, formatBytes, formatCount, formatDuration, Table } from './elements.js';
 
 const daySpans = [7, 30, 90] as const;
@@ -11,7 +11,7 @@ const rowsShown = 60;
 
 export const usagePages = [get.tenant('/tenants/:tenant/usage', usagePage)];
 
-async function usagePage(call: TenantCall): Promise<PageAnswer> {
+async function usagePage(call: TenantCall) {
   const { site, query } = call;
   const { id, name } = call.tenant;
   const span = daySpans.find((days) => String(days) === query.get('days')) ?? 30;
@@ -19,71 +19,65 @@ async function usagePage(call: TenantCall): Promise<PageAnswer> {
   const days = lastDays(site.now(), span);
   const [from, to] = [days[0], days.at(-1)];
   const { rows, next } = await site.usage(id, { ...(from && { from }), ...(to && { to }), limit: maxRows });
-  return {
-    title: `Usage of ${name}`,
-    body: (
-      <TenantFrame name={name}>
-        <div class="heading">
-          <h2>Usage</h2>
-          <nav class="spans" aria-label="Days shown">
-            {daySpans.map((days) => (
-              <a
-                key={days}
-                href={`/tenants/${name}/usage?days=${days}`}
-                aria-current={days === span ? 'true' : undefined}
-              >
-                {days} days
-              </a>
-            ))}
-          </nav>
-        </div>
-        {rows.length === 0 ? (
-          <Empty title={`No calls in the last ${span} days`}>
+  return (
+    <Page tenant={name} title={`Usage of ${name}`}>
+      <div class="heading">
+        <h2>Usage</h2>
+        <nav class="spans" aria-label="Days shown">
+          {daySpans.map((days) => (
+            <a
+              key={days}
+              href={`/tenants/${name}/usage?days=${days}`}
+              aria-current={days === span ? 'true' : undefined}
+            >
+              {days} days
+            </a>
+          ))}
+        </nav>
+      </div>
+      <Empty of={rows} title={`No calls in the last ${span} days`}>
+        Issue a key under <a href={`/tenants/${name}`}>Keys</a> and make a call with it: it shows here within
+        five seconds.
+      </Empty>
+      {rows.length > 0 && (
+        <>
+          <Sums rows={rows} />
+          <UsageChart rows={rows} days={days} />
+          <UsageTable tenant={name} rows={all ? rows : rows.slice(0, rowsShown)} />
+          {!all && rows.length > rowsShown && (
             <p>
-              Issue a key under <a href={`/tenants/${name}`}>Keys</a> and make a call with it: it shows here
-              within five seconds.
+              <a href={`/tenants/${name}/usage?days=${span}&rows=all`}>
+                Show all {formatCount(rows.length)} rows
+              </a>
             </p>
-          </Empty>
-        ) : (
-          <>
-            <Sums rows={rows} />
-            <UsageChart rows={rows} days={days} />
-            <UsageTable tenant={name} rows={all ? rows : rows.slice(0, rowsShown)} />
-            {!all && rows.length > rowsShown && (
-              <p>
-                <a href={`/tenants/${name}/usage?days=${span}&rows=all`}>
-                  Show all {formatCount(rows.length)} rows
-                </a>
-              </p>
-            )}
-            {next && (
-              <p class="quiet">
-                There are more rows than {formatCount(maxRows)}; the JSON API has all of them.
-              </p>
-            )}
-          </>
-        )}
-      </TenantFrame>
-    ),
-  };
+          )}
+          {next && (
+            <p class="quiet">
+              There are more rows than {formatCount(maxRows)}; the JSON API has all of them.
+            </p>
+          )}
+        </>
+      )}
+    </Page>
+  );
 }
 
+/** The figures of a row, which can be added up. */
+const figures = [
+  ['calls', 'Calls', formatCount],
+  ['errors', 'Errors', formatCount],
+  ['bytes_in', 'In', formatBytes],
+  ['bytes_out', 'Out', formatBytes],
+  ['cpu_ms', 'CPU time', formatDuration],
+] as const;
+
 function Sums({ rows }: { rows: readonly UsageRow[] }) {
-  const sum = (field: 'calls' | 'errors' | 'bytes_in' | 'bytes_out' | 'cpu_ms') =>
-    rows.reduce((total, row) => total + row[field], 0);
-  const sums = {
-    Calls: formatCount(sum('calls')),
-    Errors: formatCount(sum('errors')),
-    In: formatBytes(sum('bytes_in')),
-    Out: formatBytes(sum('bytes_out')),
-    'CPU time': formatDuration(sum('cpu_ms')),
-  };
   return (
     <dl class="stats">
-      {Object.entries(sums).map(([name, text]) => (
-        <div key={name}>
+      {figures.map(([field, name, format]) => (
+        <div key={field}>
           <dt>{name}</dt>
-          <dd>{text}</dd>
+          <dd>{format(rows.reduce((total, row) => total + row[field], 0))}</dd>
         </div>
       ))}
     </dl>
@@ -104,11 +98,11 @@ function UsageTable({ tenant, rows }: { tenant: string; rows: readonly UsageRow[
         { head: 'Day (UTC)', cell: ({ day }) => day },
         { head: 'Helper', cell: ({ service }) => service },
         { head: 'Key', cell: ({ key }) => keyLink(key) },
-        { head: 'Calls', number: true, cell: ({ calls }) => formatCount(calls) },
-        { head: 'Errors', number: true, cell: ({ errors }) => formatCount(errors) },
-        { head: 'In', number: true, cell: ({ bytes_in }) => formatBytes(bytes_in) },
-        { head: 'Out', number: true, cell: ({ bytes_out }) => formatBytes(bytes_out) },
-        { head: 'CPU time', number: true, cell: ({ cpu_ms }) => formatDuration(cpu_ms) },
+        ...figures.map(([field, head, format]) => ({
+          head,
+          number: true,
+          cell: (row: UsageRow) => format(row[field]),
+        })),
       ]}
     />
   );
@@ -131,31 +125,17 @@ const plotTop = 8;
 /** As many colours as the style sheet has; helpers past that share the last. */
 const colourCount = 8;
 
-/** What of a row of usage the chart shows. */
-type ChartRow = Pick<UsageRow, 'day' | 'service' | 'calls'>;
-
 interface ChartProps {
-  rows: readonly ChartRow[];
+  rows: readonly Pick<UsageRow, 'day' | 'service' | 'calls'>[];
   /** UTC days, oldest first, those without calls too. */
   days: readonly string[];
 }
 
-interface Bar {
-  day: string;
-  service: string;
-  calls: number;
-  /** Calls below it in its stack. */
-  below: number;
-}
-
-/**
- * Calls a day, stacked by helper, as SVG that needs no script. Colours come from the style sheet by class, as the page's
- * policy allows no style in it. The table under it says the same to those who cannot see it.
- */
+/** Calls a day by helper, as SVG. Colours come by class, as the page's policy allows no style in it. */
 export function UsageChart({ rows, days }: ChartProps) {
   const services = [...new Set(rows.map(({ service }) => service))].sort();
-  const bars = stackBars(rows, days, services);
-  const peak = niceCeiling(Math.max(1, ...bars.map(({ calls, below }) => calls + below)));
+  const bars = stackBars({ rows, days }, services);
+  const peak = niceCeiling(Math.max(1, ...bars.map(({ top }) => top)));
   const plot = chartHeight - plotBottom - plotTop;
   const step = (plotEnd - plotLeft) / days.length;
   const y = (calls: number) => plotTop + plot - (calls / peak) * plot;
@@ -177,12 +157,12 @@ export function UsageChart({ rows, days }: ChartProps) {
               </text>
             </g>
           ))}
-          {bars.map(({ day, service, calls, below }) => (
+          {bars.map(({ day, service, calls, top }) => (
             <rect
               key={`${day} ${service}`}
-              class={colourOf(services, service)}
+              fill={colourOf(services, service)}
               x={roundTenth(plotLeft + days.indexOf(day) * step + step * 0.12)}
-              y={roundTenth(y(calls + below))}
+              y={roundTenth(y(top))}
               width={roundTenth(step * 0.76)}
               height={roundTenth((calls / peak) * plot)}
               data-tip={`${day} · ${service} · ${formatCount(calls)} ${calls === 1 ? 'call' : 'calls'}`}
@@ -209,7 +189,7 @@ export function UsageChart({ rows, days }: ChartProps) {
         {services.map((service) => (
           <span key={service} class="legend">
             <svg viewBox="0 0 10 10" aria-hidden="true">
-              <rect class={colourOf(services, service)} width="10" height="10" rx="2" />
+              <rect fill={colourOf(services, service)} width="10" height="10" rx="2" />
             </svg>
             {service}
           </span>
@@ -220,21 +200,20 @@ export function UsageChart({ rows, days }: ChartProps) {
   );
 }
 
-function stackBars(rows: readonly ChartRow[], days: readonly string[], services: readonly string[]): Bar[] {
+/** The bars of each day from the bottom up; `top` is where one ends, in calls. */
+function stackBars({ rows, days }: ChartProps, services: readonly string[]) {
   const sums = new Map<string, number>();
   for (const { day, service, calls } of rows) {
     const cell = `${day} ${service}`;
     sums.set(cell, (sums.get(cell) ?? 0) + calls);
   }
   return days.flatMap((day) => {
-    let below = 0;
-    const bars: Bar[] = [];
-    for (const service of services) {
+    let top = 0;
+    return services.flatMap((service) => {
       const calls = sums.get(`${day} ${service}`) ?? 0;
-      if (calls > 0) bars.push({ day, service, calls, below });
-      below += calls;
-    }
-    return bars;
+      top += calls;
+      return calls > 0 ? [{ day, service, calls, top }] : [];
+    });
   });
 }
 
@@ -246,7 +225,7 @@ export function niceCeiling(value: number): number {
 }
 
 function colourOf(services: readonly string[], service: string): string {
-  return `series-${Math.min(services.indexOf(service), colourCount - 1)}`;
+  return `var(--s${Math.min(services.indexOf(service), colourCount - 1)})`;
 }
 
 function formatCompact(value: number): string {

@@ -13,7 +13,7 @@ export default defineHelper({
     'lies over the edges and the size stays. `radius` rounds the outer corners. The picture itself is turned upright and brought ' +
     'to sRGB, and its metadata is dropped. Transparent pictures keep a transparent inside, except in JPEG, which is ' +
     'laid on white. An animation stays one in WebP and, with `same`, in GIF; it gives its first frame otherwise. With `dryrun` nothing is ' +
-    'downloaded or drawn: the answer tells the border, with the colour as #rrggbb.',
+    'downloaded or drawn: the answer shows the border, with the colour as #rrggbb.',
   source: 'image',
   input: {
     type: 'object',

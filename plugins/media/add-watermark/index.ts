@@ -7,9 +7,9 @@ export default defineHelper({
     'logo from `mark_url` or the field `mark`. By default the mark is half transparent and lies in the bottom right corner. It is ' +
     'shrunk where it would not fit inside the margins; `tile` covers the whole picture with it. A text is drawn as given, ' +
     'right-to-left scripts included; a character that no loaded font can draw is refused. A logo keeps its transparency, and of ' +
-    'an animated one the first frame is taken. The picture is turned upright and brought to sRGB, and its metadata is dropped. ' +
+    'an animated one the first frame is used. The picture is turned upright and brought to sRGB, and its metadata is dropped. ' +
     'An animation stays one in WebP and, with `same`, in GIF; it gives its first frame otherwise. With `dryrun` nothing is downloaded ' +
-    'or drawn, text and logo may be missing, and the answer tells the parameters as they were understood.',
+    'or drawn, text and logo may be missing, and the answer shows the parameters as they were understood.',
   source: 'image',
   files: {
     mark: {

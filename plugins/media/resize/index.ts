@@ -1,5 +1,4 @@
-import { defineHelper, pictureOutput, pictureOutputRules } from 'helper-gateway/helper';
-import { resize } from './resize.js';
+import { defineHelper, type Image, pictureOutput, pictureOutputRules } from 'helper-gateway/helper';
 
 const side = { type: 'integer', minimum: 1, maximum: 16_383 } as const;
 
@@ -61,3 +60,35 @@ export default defineHelper({
   }),
   handler: ({ format, quality, ...wanted }, { image }) => resize(image, wanted).encode(format, { quality }),
 });
+
+/** What size is asked for: at least one of width and height, in pixels. */
+export interface SizeWanted {
+  width?: number | undefined;
+  height?: number | undefined;
+  fit: 'inside' | 'cover' | 'contain' | 'fill';
+  enlarge: boolean;
+  /** `#rrggbb`. */
+  background: string;
+}
+
+/** The picture at the size that is asked for, or as near to it as it comes without becoming larger. */
+export function resize(image: Image, { width, height, fit, enlarge, background }: SizeWanted): Image {
+  const isSmaller = (width ?? image.width) >= image.width && (height ?? image.height) >= image.height;
+  const inside = () => (isSmaller && !enlarge ? image : image.resize({ width, height, fit: 'inside' }));
+  if (width === undefined || height === undefined || fit === 'inside') return inside();
+  if (fit === 'cover') {
+    const factor = enlarge ? 1 : Math.max(1, width / image.width, height / image.height);
+    const shrunk = (side: number) => Math.max(1, Math.round(side / factor));
+    return image.resize({ width: shrunk(width), height: shrunk(height), fit });
+  }
+  if (fit === 'fill') {
+    const least = (wanted: number, own: number) => (enlarge ? wanted : Math.min(wanted, own));
+    return image.resize({ width: least(width, image.width), height: least(height, image.height), fit });
+  }
+  const whole = inside();
+  const left = Math.floor((width - whole.width) / 2);
+  const top = Math.floor((height - whole.height) / 2);
+  const right = width - whole.width - left;
+  const bottom = height - whole.height - top;
+  return whole.border({ width: 0, top, right, bottom, left, color: background });
+}

@@ -57,8 +57,8 @@ const [seed = 0, random = 0] = crypto.getRandomValues(new Int32Array(2));
 const multiplier = random | 1;
 
 /**
- * Lines end at `\n` only. They are not cut out here: a megabyte can hold a million of them, and the strings, with the Map
- * that would tell equal ones, cost several times as much as the search for the differences of two texts that are nearly alike.
+ * Lines end at `\n` only. They are not cut out here: a megabyte can hold a million of them, and the strings, with a Map to find equal
+ * ones, cost several times as much as the search for the differences of two texts that are nearly alike.
  */
 export function splitLines(text: string): Lines {
   const starts = [0];
@@ -95,7 +95,7 @@ function sameLine(a: Lines, aLine: number, b: Lines, bLine: number): boolean {
  */
 export function numberLines(a: Lines, b: Lines) {
   const bits = 1 + Math.ceil(Math.log2(a.count + b.count + 1));
-  /** One more than the number that a place has, 0 where it is free. */
+  /** One more than the number in a slot, 0 where it is free. */
   const table = new Int32Array(2 ** bits);
   /** By number: the line that had it first, in `a` up to `inA` numbers and in `b` from there on. */
   const firsts: number[] = [];
@@ -105,20 +105,13 @@ export function numberLines(a: Lines, b: Lines) {
     const result = new Int32Array(lines.count);
     for (let line = 0; line < lines.count; line++) {
       const hash = lines.hashes[line] as number;
-      let place = (hash ^ (hash >>> 16)) & (table.length - 1);
-      for (;;) {
-        const number = (table[place] as number) - 1;
-        if (number === -1) {
-          result[line] = firsts.length;
-          table[place] = firsts.push(line);
-          break;
-        }
-        if (sameLine(number < inA ? a : b, firsts[number] as number, lines, line)) {
-          result[line] = number;
-          break;
-        }
-        place = (place + 1) & (table.length - 1);
+      let slot = (hash ^ (hash >>> 16)) & (table.length - 1);
+      for (; table[slot] !== 0; slot = (slot + 1) & (table.length - 1)) {
+        const number = (table[slot] as number) - 1;
+        if (sameLine(number < inA ? a : b, firsts[number] as number, lines, line)) break;
       }
+      if (table[slot] === 0) table[slot] = firsts.push(line);
+      result[line] = (table[slot] as number) - 1;
     }
     return result;
   };
@@ -181,13 +174,9 @@ function slideChange(
   const edge = step === 1 ? 0 : -1;
   const room = Math.min(slideReach, step === 1 ? limit - change.aEnd : change.aStart - limit);
   let by = 0;
-  while (by < room && lines[start + by * step + edge] === lines[end + by * step + edge]) by++;
-  return {
-    aStart: change.aStart + by * step,
-    aEnd: change.aEnd + by * step,
-    bStart: change.bStart + by * step,
-    bEnd: change.bEnd + by * step,
-  };
+  while (Math.abs(by) < room && lines[start + by + edge] === lines[end + by + edge]) by += step;
+  const { aStart, aEnd, bStart, bEnd } = change;
+  return { aStart: aStart + by, aEnd: aEnd + by, bStart: bStart + by, bEnd: bEnd + by };
 }
 
 function joinChanges(first: Change, second: Change): Change {
@@ -210,12 +199,8 @@ function findChanges(left: Int32Array, right: Int32Array, distinct: number): Cha
     { lines: keptLeft.map((at) => left[at] as number), changed: goneLeft },
     { lines: keptRight.map((at) => right[at] as number), changed: goneRight },
   );
-  keptLeft.forEach((at, index) => {
-    removed[at] = goneLeft[index] as number;
-  });
-  keptRight.forEach((at, index) => {
-    added[at] = goneRight[index] as number;
-  });
+  for (let at = 0; at < keptLeft.length; at++) removed[keptLeft[at] as number] = goneLeft[at] as number;
+  for (let at = 0; at < keptRight.length; at++) added[keptRight[at] as number] = goneRight[at] as number;
   return slideChanges(left, right, collect(removed, added));
 }
 

@@ -1,5 +1,42 @@
 import { diffArrays } from 'diff';
-import { createMiddleFinder, type FindMiddle, markAll, type Range, type Side, trimRange } from './middle.js';
+
+/** One text in a search: its lines as numbers, and a mark for each line that the other text has no partner for. */
+interface Side {
+  lines: Int32Array;
+  changed: Uint8Array;
+}
+
+/** A part of both texts; ends are excluded. */
+interface Range {
+  aStart: number;
+  aEnd: number;
+  bStart: number;
+  bEnd: number;
+}
+
+/** The range without the lines that its two sides begin and end with in common. */
+function trimRange(a: Side, b: Side, range: Range): Range {
+  let { aStart, aEnd, bStart, bEnd } = range;
+  while (aStart < aEnd && bStart < bEnd && a.lines[aStart] === b.lines[bStart]) {
+    aStart++;
+    bStart++;
+  }
+  while (aStart < aEnd && bStart < bEnd && a.lines[aEnd - 1] === b.lines[bEnd - 1]) {
+    aEnd--;
+    bEnd--;
+  }
+  return { aStart, aEnd, bStart, bEnd };
+}
+
+function isOneSided({ aStart, aEnd, bStart, bEnd }: Range): boolean {
+  return aStart === aEnd || bStart === bEnd;
+}
+
+/** Marks every line of the range as changed. */
+function markAll(a: Side, b: Side, range: Range): void {
+  a.changed.fill(1, range.aStart, range.aEnd);
+  b.changed.fill(1, range.bStart, range.bEnd);
+}
 
 /**
  * Myers' search takes time with the square of the number of changes, and an attacker chooses that number. The budget
@@ -11,12 +48,12 @@ const mostWork = 5_000_000;
 /** Lines in a row that are unique where one alone is not, since the texts consist of few different ones. */
 const anchorWidths = [1, 32, 8];
 
-/** How often a part that is over budget is taken apart at its anchors. */
+/** How often a part that is over budget is split at its anchors. */
 const deepest = 2;
 
 /**
  * Marks the lines that change, a shortest set of them as long as the search stays within its budget. Past it the
- * texts are taken apart at lines that are unique on both sides (the idea of patience diff), each part gets its share
+ * texts are split at lines that are unique on both sides (the idea of patience diff), each part gets its share
  * of the budget, and what is still too costly is searched through a sliding window. The result may then be longer than
  * it has to be; it is never wrong. Own code around the package `diff`, whose time grows with the square of the changes: it gets
  * parts with few of them.
@@ -25,24 +62,20 @@ export function markDifferences(a: Side, b: Side): void {
   const total = a.lines.length + b.lines.length;
   const workPerLine = mostWork / total;
   const findMiddle = createMiddleFinder(total);
-  const partsAt = (range: Range): Range[] => {
-    for (const width of anchorWidths) {
-      const parts = partsBetweenAnchors(a, b, range, width);
-      if (parts.length > 0) return parts;
-    }
-    return [];
-  };
   const markRange = (whole: Range, depth: number): void => {
     const range = trimRange(a, b, whole);
-    if (range.aStart === range.aEnd || range.bStart === range.bEnd) {
+    if (isOneSided(range)) {
       markAll(a, b, range);
       return;
     }
     const size = range.aEnd - range.aStart + range.bEnd - range.bStart;
     if (markShortest(a, b, range, findMiddle, workPerLine * size)) return;
-    const parts = depth < deepest ? partsAt(range) : [];
-    if (parts.length === 0) markByWindows(a, b, range, findMiddle, workPerLine);
-    for (const part of parts) markRange(part, depth + 1);
+    for (const width of depth < deepest ? anchorWidths : []) {
+      const parts = partsBetweenAnchors(a, b, range, width);
+      for (const part of parts) markRange(part, depth + 1);
+      if (parts.length > 0) return;
+    }
+    markByWindows(a, b, range, findMiddle, workPerLine);
   };
   markRange({ aStart: 0, aEnd: a.lines.length, bStart: 0, bEnd: b.lines.length }, 0);
 }
@@ -174,12 +207,9 @@ export function markShortest(
 ): boolean {
   const markRange = (part: Range, edits: number, work: number): boolean => {
     const range = trimRange(a, b, part);
-    if (range.aStart === range.aEnd || range.bStart === range.bEnd) {
-      markAll(a, b, range);
-      return true;
-    }
-    if (edits <= mostEdits) {
-      markFew(a, b, range);
+    if (isOneSided(range) || edits <= mostEdits) {
+      if (isOneSided(range)) markAll(a, b, range);
+      else markFew(a, b, range);
       return true;
     }
     const middle = findMiddle(a.lines, b.lines, range, work);
@@ -245,7 +275,7 @@ const windowSizes = [128, 32];
 /**
  * Marks changes that are short locally: the shortest diff of the next lines of either side is kept up to about its
  * middle, where the next window begins. What lies ahead in the window keeps the two sides in step. Where even the
- * shortest window's diff costs more than `workPerLine`, the nearest equal lines are taken instead.
+ * shortest window's diff costs more than `workPerLine`, it goes on to the nearest equal lines instead.
  */
 function markByWindows(a: Side, b: Side, range: Range, findMiddle: FindMiddle, workPerLine: number): void {
   const rest = { ...range };
@@ -284,4 +314,102 @@ function markWindow(
   a.changed.fill(0, rest.aStart, aEnd);
   b.changed.fill(0, rest.bStart, bEnd);
   return true;
+}
+
+/** Changes that a path from either end makes at most; many only where one of the texts is short beside the other. */
+const longest = 50_000;
+
+/** What a step of a path costs beside the comparison of two lines, which is the unit of work. */
+const stepWork = 4;
+
+/** A point on a shortest path through a range: it removes and adds `before` lines up to there and `after` from there on. */
+interface Middle {
+  a: number;
+  b: number;
+  before: number;
+  after: number;
+}
+
+/**
+ * Finds where a shortest path through a range has half of its changes behind it, by paths from both ends that meet; undefined
+ * where that takes more than `allowance` of work. The range is trimmed, with lines on both sides.
+ */
+export type FindMiddle = (
+  left: Int32Array,
+  right: Int32Array,
+  range: Range,
+  allowance: number,
+) => Middle | undefined;
+
+/**
+ * Eugene W. Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), section 4b. The farthest points of the paths are
+ * kept by diagonal, each at its distance from the one that its paths begin on. `lines`: of both texts together, at most.
+ */
+export function createMiddleFinder(lines: number): FindMiddle {
+  const reach = Math.min(lines, longest) + 2;
+  const forward = new Int32Array(2 * reach + 1);
+  const backward = new Int32Array(2 * reach + 1);
+
+  return function findMiddle(left, right, { aStart, aEnd, bStart, bEnd }, allowance) {
+    const rows = bEnd - bStart;
+    const columns = aEnd - aStart;
+    const first = aStart - bStart;
+    const last = aEnd - bEnd;
+    const odd = ((first - last) & 1) !== 0;
+    const toForward = reach - first;
+    const toBackward = reach - last;
+    let forwardLow = first;
+    let forwardHigh = first;
+    let backwardLow = last;
+    let backwardHigh = last;
+    forward[reach] = aStart;
+    backward[reach] = aEnd;
+    let work = 0;
+    // No path adds more lines than there are, nor removes more: past that the outermost diagonals have none.
+    for (let length = 1; work <= allowance && length < reach; length++) {
+      if (length <= rows) forward[--forwardLow - 1 + toForward] = -1;
+      else forwardLow++;
+      if (length <= columns) forward[++forwardHigh + 1 + toForward] = -1;
+      else forwardHigh--;
+      let above = forward[forwardHigh + 1 + toForward] as number;
+      for (let diagonal = forwardHigh; diagonal >= forwardLow; diagonal -= 2) {
+        const below = forward[diagonal - 1 + toForward] as number;
+        const start = Math.max(below + 1, above);
+        above = below;
+        let at = start;
+        while (at < aEnd && at - diagonal < bEnd && left[at] === right[at - diagonal]) at++;
+        forward[diagonal + toForward] = at;
+        work += stepWork + at - start;
+        if (
+          odd &&
+          diagonal >= backwardLow &&
+          diagonal <= backwardHigh &&
+          (backward[diagonal + toBackward] as number) <= at
+        )
+          return { a: at, b: at - diagonal, before: length, after: length - 1 };
+      }
+      if (length <= columns) backward[--backwardLow - 1 + toBackward] = 0x7fffffff;
+      else backwardLow++;
+      if (length <= rows) backward[++backwardHigh + 1 + toBackward] = 0x7fffffff;
+      else backwardHigh--;
+      above = backward[backwardHigh + 1 + toBackward] as number;
+      for (let diagonal = backwardHigh; diagonal >= backwardLow; diagonal -= 2) {
+        const below = backward[diagonal - 1 + toBackward] as number;
+        const start = Math.min(below, above - 1);
+        above = below;
+        let at = start;
+        while (at > aStart && at - diagonal > bStart && left[at - 1] === right[at - 1 - diagonal]) at--;
+        backward[diagonal + toBackward] = at;
+        work += stepWork + start - at;
+        if (
+          !odd &&
+          diagonal >= forwardLow &&
+          diagonal <= forwardHigh &&
+          (forward[diagonal + toForward] as number) >= at
+        )
+          return { a: at, b: at - diagonal, before: length, after: length };
+      }
+    }
+    return undefined;
+  };
 }

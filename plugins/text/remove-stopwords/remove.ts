@@ -92,11 +92,7 @@ no nor not only own same so than too very
  * or a name that is spelled the same. The list of the `stopword` package, which it completes here, takes in their like
  * (*can*, *might*, *must*, *well*). The negations are the ones the list calls rare or doubtful.
  */
-const snowballOmitted: readonly string[] = `
-us will shall just daren't needn't oughtn't mightn't
-`
-  .trim()
-  .split(/\s+/);
+const snowballOmitted: readonly string[] = "us will shall just daren't needn't oughtn't mightn't".split(' ');
 
 /** Contractions that follow the list's pattern and are not on it. */
 const moreContractions: readonly string[] = `
@@ -137,17 +133,12 @@ const unspacedScript = /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Thai}
 /** UTF-16 units segmented at once: the time that `Intl.Segmenter` takes grows with the square of the length. */
 const chunkLength = 500;
 
-/** Whether a dictionary finds the words of a language. */
-function needsDictionary(language: string): boolean {
-  return unspaced.has(language);
-}
-
 /**
- * What takes a run of letters apart into the words that a dictionary knows, for the languages that are written without
- * spaces; undefined for the others. The pieces put together are the run.
+ * Splits a run of letters into the words that a dictionary knows, for the languages that are written without spaces; undefined for the
+ * others. The pieces put together are the run.
  */
 function createSegmenter(language: string): ((run: string) => string[]) | undefined {
-  if (!needsDictionary(language)) return undefined;
+  if (!unspaced.has(language)) return undefined;
   const segmenter = new Intl.Segmenter(language, { granularity: 'word' });
   return function segment(run) {
     if (!unspacedScript.test(run)) return [run];
@@ -177,15 +168,8 @@ const mostCharactersSegmented = 500;
 /** Words in `keep` and `also` together: each is normalized, which takes up to 3 µs. */
 const mostWords = 50;
 
-interface ShortInput {
-  text: string;
-  language: string;
-  keep: readonly string[];
-  also: readonly string[];
-}
-
 /** Whether the removal is work for the main thread. */
-export function isShort({ text, language, keep, also }: ShortInput): boolean {
-  const most = needsDictionary(language) ? mostCharactersSegmented : mostCharacters;
+export function isShort({ text, language, keep, also }: RemoveOptions & { text: string }): boolean {
+  const most = unspaced.has(language) ? mostCharactersSegmented : mostCharacters;
   return text.length <= most && keep.length + also.length <= mostWords;
 }

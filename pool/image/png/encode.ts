@@ -10,7 +10,7 @@ import {
   shortestRun,
 } from './huffman.js';
 import {
-  choosePacking,
+  choosePngStrategy,
   codesAt,
   countsAt,
   deflateRows,
@@ -23,46 +23,21 @@ import {
   longestCode,
   outAt,
   type Packer,
+  type PngStrategy,
   type RowShape,
   readTally,
   runCodesAt,
   runsAt,
   stripBytes,
-  takeSamples,
-  tryStrategies,
-  tryStrategy,
-  type ZlibStrategy,
 } from './strategy.js';
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const rgb = 2;
 const rgba = 6;
 
-/** What strips may have of bytes where thoroughness has 1: they cost a fifth to a half of its CPU. */
-const stripsAllowance = 1.02;
-
-/** In strips by the thread's packer, or with one filter for the whole picture by zlib. */
-type Strategy = ZlibStrategy | { packing: 'strips'; packer: Packer };
-
 /**
- * The way that suits this picture; deterministic. The packer's statistics of a sample tell photographs from
- * drawings; only between the two is the sample deflated, and always where there is no packer.
- */
-export function choosePngStrategy({ data, width, height, channels }: Raster): Strategy {
-  const places = takeSamples({ data, stride: width * channels, pixel: channels }, height);
-  const packer = findPacker();
-  if (!packer) return tryStrategies(places);
-  const choice = choosePacking(packer, places);
-  if (choice.packing === 'strips') return { packing: 'strips', packer };
-  if (choice.packing !== 'unclear') return choice;
-  const other = tryStrategy(places, 'none', 'thorough');
-  return choice.size < other.size * stripsAllowance ? { packing: 'strips', packer } : other;
-}
-
-/**
- * Encodes the first frame as a PNG (8 bit RGB or RGBA, not interlaced). Lossless like any other, but photographs, in which
- * nothing repeats, have a Huffman code alone, for a few percent of the CPU of libpng's defaults and fewer bytes. Own code
- * because sharp leaves neither filter nor packing to choose; both engines write with it.
+ * Encodes the first frame as a PNG (8 bit RGB or RGBA). Photographs have a Huffman code alone, for a few percent of the
+ * CPU of libpng's defaults and fewer bytes. Own code because sharp leaves neither filter nor packing to choose.
  */
 export function encodePng(raster: Raster, strategy = choosePngStrategy(raster)): Uint8Array {
   const { data, width, height, channels } = raster;
@@ -80,21 +55,25 @@ export function encodePng(raster: Raster, strategy = choosePngStrategy(raster)):
   ]);
 }
 
-function pack(rows: RowShape, height: number, strategy: Strategy): Uint8Array[] {
-  if (strategy.packing === 'strips') return packRows(strategy.packer, rows, height);
-  return [deflateRows(filterRows(rows, strategy.filter, 0, height), strategy.packing)];
+function pack(rows: RowShape, height: number, strategy: PngStrategy): Uint8Array[] {
+  const packer = findPacker() as Packer;
+  if (strategy.packing === 'strips') return packRows(packer, rows, height);
+  const { filter, packing } = strategy;
+  const filtered =
+    filter === 'none' || (filter === 'up' && !packer)
+      ? filterRows(rows, filter, 0, height)
+      : filterInStrips(packer, filters[filter], rows, height);
+  return [deflateRows(filtered, packing)];
 }
 
 function chunk(name: string, body: Uint8Array[]): Uint8Array[] {
   const head = Buffer.alloc(8);
   head.writeUInt32BE(lengthOf(body), 0);
   head.write(name, 4, 'latin1');
-  const sum = Buffer.alloc(4);
-  sum.writeUInt32BE(
-    body.reduce((sum, part) => crc32(part, sum), crc32(head.subarray(4))),
-    0,
-  );
-  return [head, ...body, sum];
+  const end = Buffer.alloc(4);
+  const sum = body.reduce((crc, part) => crc32(part, crc), crc32(head.subarray(4)));
+  end.writeUInt32BE(sum, 0);
+  return [head, ...body, end];
 }
 
 function lengthOf(parts: Uint8Array[]): number {
@@ -155,9 +134,8 @@ const sampledRows = 4;
 const zlibHead = 0x0178;
 
 /**
- * The zlib stream of a picture's filtered rows. Each strip has the filter that leaves the least entropy and a Huffman code
- * of its own; of repeats only those of the pixel before are made use of. Beside the result it needs the packer's memory
- * alone.
+ * The zlib stream of a picture's rows. Each strip has the filter that leaves the least entropy and a Huffman code of
+ * its own; of repeats only those of the pixel before are used.
  */
 function packRows(packer: Packer, rows: RowShape, height: number): Uint8Array[] {
   const parts: Uint8Array[] = [];
@@ -180,14 +158,24 @@ function packRows(packer: Packer, rows: RowShape, height: number): Uint8Array[] 
   return [...parts, sum];
 }
 
+/** All rows with one filter. */
+function filterInStrips(packer: Packer, kind: number, rows: RowShape, height: number): Uint8Array {
+  const out = Buffer.allocUnsafe((rows.stride + 1) * height);
+  let to = 0;
+  for (const strip of stripsOf(rows.stride, height)) {
+    const length = filterStrip(packer, kind, loadStrip(packer, rows, strip), strip, rows.pixel);
+    out.set(packer.bytes.subarray(filteredAt, filteredAt + length), to);
+    to += length;
+  }
+  return out;
+}
+
 function* stripsOf(stride: number, height: number): Generator<Strip> {
   const rows = Math.floor(stripBytes / (stride + 1));
-  if (rows > 0) {
-    for (let row = 0; row < height; row += rows) {
-      yield { row, rows: Math.min(rows, height - row), from: 0, length: stride };
-    }
-    return;
+  for (let row = 0; rows > 0 && row < height; row += rows) {
+    yield { row, rows: Math.min(rows, height - row), from: 0, length: stride };
   }
+  if (rows > 0) return;
   const longest = stripBytes - 1;
   for (let row = 0; row < height; row++) {
     for (let from = 0; from < stride; from += longest) {

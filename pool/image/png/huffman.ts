@@ -1,9 +1,8 @@
 const mostSymbols = 512;
 
 /**
- * Lengths of the bits of a Huffman code in which none is longer than `limit`: by Moffat and Katajainen's two queues, then
- * the longest shortened and others lengthened until Kraft's sum is 1 again, as miniz does it. A symbol without weight has
- * none; with one symbol alone it is 1 bit.
+ * Code lengths of at most `limit` bits: by Moffat and Katajainen's two queues, then the longest shortened and others
+ * lengthened until Kraft's sum is 1 again, as miniz does it. A symbol without weight has none; one alone has 1.
  */
 export function codeLengths(weights: Uint32Array, limit: number): Uint8Array {
   const lengths = new Uint8Array(weights.length);
@@ -14,7 +13,6 @@ export function codeLengths(weights: Uint32Array, limit: number): Uint8Array {
     const weight = weights[symbol] as number;
     if (weight > 0) sorted[used++] = weight * mostSymbols + symbol;
   }
-  if (used === 0) return lengths;
   const leaves = sorted.subarray(0, used).sort();
   const perLength = limitLengths(depthCounts(leaves), limit);
   let leaf = 0;
@@ -122,13 +120,15 @@ function runCode(length: number): { symbol: number; extra: number; extraBits: nu
   };
 }
 
-type PutBits = (value: number, count: number) => void;
-
 /**
- * Writes the head of a block with codes of its own. Of distances there are two, of one bit each: 1, for there are decoders
- * that want two, and the one that is used.
+ * Writes the head of a block with its own codes. There are two distances, since some decoders want two: 1 and the used.
  */
-export function putHead(put: PutBits, last: boolean, lengths: Uint8Array, distance: number): void {
+export function putHead(
+  put: (value: number, count: number) => void,
+  last: boolean,
+  lengths: Uint8Array,
+  distance: number,
+): void {
   const distances = new Uint8Array(Math.max(distance, 2));
   distances[0] = 1;
   distances[distances.length - 1] = 1;
@@ -151,7 +151,7 @@ export function putHead(put: PutBits, last: boolean, lengths: Uint8Array, distan
   }
 }
 
-/** Code lengths as they are sent: repeated ones as 16 (the one before, 3 to 6 times), 17 and 18 (zeros, 3 to 138 times). */
+/** Code lengths as they are sent: 16 repeats the one before 3 to 6 times, 17 and 18 are 3 to 138 zeros. */
 function* runsOf(lengths: number[]): Generator<[symbol: number, extra: number, extraBits: number]> {
   for (let at = 0; at < lengths.length; ) {
     const length = lengths[at] as number;

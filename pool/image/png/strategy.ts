@@ -1,78 +1,46 @@
 import { readFileSync } from 'node:fs';
 import { constants, deflateSync } from 'node:zlib';
+import type { Raster } from '../raster.js';
 import { endOfBlock, longestRun, runCodes, shortestRun, symbolCount } from './huffman.js';
 
-/**
- * Filter types of PNG, section 9.2, own code as the encoder is. `paeth` is the packer's alone: in JavaScript it costs four times
- * the others.
- */
+/** Filter types of PNG, section 9.2. */
 export const filters = { none: 0, sub: 1, up: 2, average: 3, paeth: 4 } as const;
 
-export type FilterName = Exclude<keyof typeof filters, 'paeth'>;
-
-/** What `filterRows` needs to know of the pixels: bytes in a row, bytes in a pixel. */
+/** What filters need to know of the pixels: bytes in a row, bytes in a pixel. */
 export interface RowShape {
   data: Uint8Array;
   stride: number;
   pixel: number;
 }
 
-/** `count` rows from `first`, each with its filter byte in front, as PNG compresses them. */
-export function filterRows(rows: RowShape, name: FilterName, first: number, count: number): Buffer {
-  const out = Buffer.allocUnsafe((rows.stride + 1) * count);
-  for (let row = first, to = 0; row < first + count; row++, to += rows.stride + 1) {
-    out[to] = filters[name];
-    // Above the first row lie zeros, so there `up` leaves it as it is.
-    if (name === 'none' || (name === 'up' && row === 0)) copyRow(rows, row, out, to + 1);
-    else if (name === 'sub') subRow(rows, row, out, to + 1);
-    else if (name === 'up') upRow(rows, row, out, to + 1);
-    else averageRow(rows, row, out, to + 1);
+/** `count` rows from `first`, each with its filter byte in front; all other filters are the packer's. */
+export function filterRows(
+  { data, stride }: RowShape,
+  name: 'none' | 'up',
+  first: number,
+  count: number,
+): Buffer {
+  const out = Buffer.allocUnsafe((stride + 1) * count);
+  for (let row = first, to = 0; row < first + count; row++) {
+    const at = row * stride;
+    out[to++] = filters[name];
+    out.set(data.subarray(at, at + stride), to);
+    // Above the first row lie zeros.
+    const changed = name === 'up' && row > 0 ? stride : 0;
+    for (let i = 0; i < changed; i++) {
+      out[to + i] = (data[at + i] as number) - (data[at + i - stride] as number);
+    }
+    to += stride;
   }
   return out;
 }
 
-function copyRow({ data, stride }: RowShape, row: number, out: Uint8Array, to: number): void {
-  out.set(data.subarray(row * stride, (row + 1) * stride), to);
-}
-
-function subRow({ data, stride, pixel }: RowShape, row: number, out: Uint8Array, to: number): void {
-  const at = row * stride;
-  for (let i = 0; i < pixel; i++) out[to + i] = data[at + i] as number;
-  for (let i = pixel; i < stride; i++) {
-    out[to + i] = (data[at + i] as number) - (data[at + i - pixel] as number);
-  }
-}
-
-function upRow({ data, stride }: RowShape, row: number, out: Uint8Array, to: number): void {
-  const at = row * stride;
-  for (let i = 0; i < stride; i++) {
-    out[to + i] = (data[at + i] as number) - (data[at + i - stride] as number);
-  }
-}
-
-/** Only the first row, which has none above, and the first pixel, which has none beside, are special. */
-function averageRow({ data, stride, pixel }: RowShape, row: number, out: Uint8Array, to: number): void {
-  const at = row * stride;
-  if (row === 0) {
-    for (let i = 0; i < stride; i++) {
-      out[to + i] = (data[i] as number) - (i < pixel ? 0 : (data[i - pixel] as number) >> 1);
-    }
-    return;
-  }
-  const above = at - stride;
-  for (let i = 0; i < pixel; i++) {
-    out[to + i] = (data[at + i] as number) - ((data[above + i] as number) >> 1);
-  }
-  for (let i = pixel; i < stride; i++) {
-    const both = (data[at + i - pixel] as number) + (data[above + i] as number);
-    out[to + i] = (data[at + i] as number) - (both >> 1);
-  }
-}
-
 /** What `wasm/packer.ts` exports; its comments say what each does. Places are addresses in `memory`. */
-interface PackerExports {
+export interface Packer {
   memory: { buffer: ArrayBuffer };
-  /** Where the next whole byte of the stream goes; may be set back once the bytes before it are taken. */
+  bytes: Uint8Array;
+  words: Uint32Array;
+  /** Where the next whole byte of the stream goes; may be set back once the bytes before it are copied. */
   out: { value: number };
   begin(to: number): void;
   align(): void;
@@ -91,11 +59,6 @@ interface PackerExports {
   count(from: number, length: number, distance: number, counts: number, runs: number): void;
   priceOfMatches(from: number, length: number, costs: number, heads: number): number;
   pack(from: number, length: number, distance: number, codes: number, runs: number): void;
-}
-
-export interface Packer extends PackerExports {
-  bytes: Uint8Array;
-  words: Uint32Array;
 }
 
 /** The longest strip: bytes of filtered rows that are packed as one block, and of a row that is longer, a part. */
@@ -117,24 +80,20 @@ const slack = 64;
 export const filteredAt = inputAt + 2 * stripBytes + slack;
 export const outAt = filteredAt + stripBytes + slack;
 
-/** It lies in the source tree; the compiler leaves it there. */
-const file = new URL('pool/image/png/wasm/packer.wasm', import.meta.resolve('helper-gateway/package.json'));
 let packer: Packer | undefined;
 
 /** The thread's own, made when it is first asked for; undefined where there is no WebAssembly or not its SIMD. */
 export function findPacker(): Packer | undefined {
-  packer ??= start();
-  return packer;
-}
-
-function start(): Packer | undefined {
   // With --jitless there is no such name at all.
-  if (typeof WebAssembly === 'undefined') return undefined;
+  if (packer || typeof WebAssembly === 'undefined') return packer;
+  // It lies in the source tree; the compiler leaves it there.
+  const file = new URL('pool/image/png/wasm/packer.wasm', import.meta.resolve('helper-gateway/package.json'));
   const code = readFileSync(file);
   if (!WebAssembly.validate(code)) return undefined;
-  const exports = new WebAssembly.Instance(new WebAssembly.Module(code)).exports as unknown as PackerExports;
+  const exports = new WebAssembly.Instance(new WebAssembly.Module(code)).exports as unknown as Packer;
   const { buffer } = exports.memory;
-  return { ...exports, bytes: new Uint8Array(buffer), words: new Uint32Array(buffer) };
+  packer = { ...exports, bytes: new Uint8Array(buffer), words: new Uint32Array(buffer) };
+  return packer;
 }
 
 const byteCount = 256;
@@ -157,6 +116,9 @@ export function readTally({ words }: Packer): Uint32Array {
   return weights;
 }
 
+/** The distance's bit, and the extra bits of a length. */
+const averageExtraBits = 4;
+
 /** Bits that symbols take at best, by Shannon's entropy; a run has some more behind its symbol. */
 export function entropyOf(weights: Uint32Array): number {
   let total = 0;
@@ -172,15 +134,12 @@ export function entropyOf(weights: Uint32Array): number {
   return bits + total * Math.log2(total) + runs * averageExtraBits;
 }
 
-/** The distance's bit, and the extra bits of a length. */
-const averageExtraBits = 4;
-
 const sampleCount = 4;
 const largestSample = 16_384;
 
 /**
- * Four parts of a picture, spread over its rows but not at their ends, where a border would be; 3 % of the picture or
- * 64 KB. Each is a small picture of its own, whose first row is what lies above it.
+ * Four parts of a picture, spread over its rows but not at its ends, where a border would be: 3 % of it, at most 64 KB.
+ * Each is a picture of its own, whose first row is what lies above.
  */
 export function takeSamples({ data, stride, pixel }: RowShape, height: number): RowShape[] {
   const bytes = Math.min(Math.max((stride * height) / 128, 2048), largestSample);
@@ -204,85 +163,38 @@ function sampleRows({ data, stride }: RowShape): number {
   return data.length / stride - 1;
 }
 
-/** How a picture's rows are filtered and then deflated. */
-export interface ZlibStrategy {
-  filter: FilterName;
-  packing: PackingName;
-}
-
-/**
- * Ways to deflate, quickest first, each with what one byte of its output counts for: a slower way has to earn its
- * CPU by fewer bytes. Measured on 13 MB of photograph: 56, 80, 100 and 400 ms.
- */
+/** Ways to deflate, quickest first: on 13 MB of photograph they take 56, 80, 100 and 400 ms. */
 const packings = {
-  huffman: { level: 1, strategy: constants.Z_HUFFMAN_ONLY, weight: 1 },
-  runs: { level: 1, strategy: constants.Z_RLE, weight: 1.08 },
-  matches: { level: 1, strategy: constants.Z_DEFAULT_STRATEGY, weight: 1.16 },
-  thorough: { level: 6, strategy: constants.Z_DEFAULT_STRATEGY, weight: 1.25 },
-} as const;
+  huffman: { level: 1, strategy: constants.Z_HUFFMAN_ONLY },
+  runs: { level: 1, strategy: constants.Z_RLE },
+  matches: { level: 1, strategy: constants.Z_DEFAULT_STRATEGY },
+  thorough: { level: 6, strategy: constants.Z_DEFAULT_STRATEGY },
+};
 
 type PackingName = keyof typeof packings;
 
+/** How rows are filtered and deflated: in strips by the packer, or with one filter by zlib. */
+export type PngStrategy =
+  | { packing: 'strips' }
+  | { packing: PackingName; filter: Exclude<keyof typeof filters, 'paeth'> };
+
 /** The zlib stream of filtered rows. */
 export function deflateRows(filtered: Uint8Array, packing: PackingName): Buffer {
-  const { level, strategy } = packings[packing];
-  return deflateSync(filtered, {
-    level,
-    strategy,
-    memLevel: 9,
-    chunkSize: Math.min(filtered.length + 1024, 1024 * 1024),
-  });
+  const chunkSize = Math.min(filtered.length + 1024, 1024 * 1024);
+  return deflateSync(filtered, { ...packings[packing], memLevel: 9, chunkSize });
 }
 
-/** What a strategy makes of a sample. */
-interface Trial extends ZlibStrategy {
-  /** Bytes. */
-  size: number;
-  /** The same, with what they count for. */
-  cost: number;
+const thorough = { filter: 'none', packing: 'thorough' } as const;
+const differences = { filter: 'up', packing: 'huffman' } as const;
+
+/** Bytes that samples take so. */
+function sizeOf(samples: readonly RowShape[], { filter, packing }: typeof thorough | typeof differences) {
+  const rows = samples.map((sample) => filterRows(sample, filter, 1, sampleRows(sample)));
+  return deflateRows(Buffer.concat(rows), packing).length;
 }
 
-/**
- * Tries the filters and then the packings on a sample. A photograph compresses by the differences of neighbours and hardly
- * repeats; a drawing repeats, and differences only hide it. Own code as the encoder is.
- */
-export function tryStrategies(samples: readonly RowShape[]): ZlibStrategy {
-  const trials = (['up', 'sub', 'average'] as const).map((filter) => tryStrategy(samples, filter, 'huffman'));
-  const { filter } = trials.reduce(cheaper);
-  return [
-    tryStrategy(samples, 'none', 'thorough'),
-    ...trials,
-    tryStrategy(samples, filter, 'runs'),
-    tryStrategy(samples, filter, 'matches'),
-  ].reduce(cheaper);
-}
-
-/** Deflates a sample. */
-export function tryStrategy(samples: readonly RowShape[], filter: FilterName, packing: PackingName): Trial {
-  const sample = Buffer.concat(samples.map((sample) => filterRows(sample, filter, 1, sampleRows(sample))));
-  const size = deflateRows(sample, packing).length;
-  return { filter, packing, size, cost: costOf(size, sample.length, packing) };
-}
-
-function cheaper(best: Trial, next: Trial): Trial {
-  return next.cost < best.cost ? next : best;
-}
-
-/** Where little is left to write, thoroughness is the quickest way, and the bytes are few in any way. */
-function costOf(size: number, from: number, packing: PackingName): number {
-  return packing === 'thorough' && size * 8 < from ? size / 2 : size * packings[packing].weight;
-}
-
-/** How a picture is packed, as far as the statistics of a sample say. */
-type PackingChoice = { packing: 'strips' } | ZlibStrategy | Unclear;
-
-interface Unclear {
-  packing: 'unclear';
-  /** Bytes that the sample would take in strips, by its entropy, as one block. */
-  size: number;
-}
-
-const thorough: ZlibStrategy = { filter: 'none', packing: 'thorough' };
+/** Bytes that strips, and differences by zlib, may have for 1 of thoroughness's: they cost far less CPU. */
+const allowances = { strips: 1.02, differences: 1.25 };
 const simple = ['sub', 'up', 'average'] as const;
 /** Bits a byte of what is drawn, not photographed; of so few, most are runs, of which matches make less still. */
 const drawnBits = 0.5;
@@ -298,17 +210,24 @@ const ofUnfiltered = { few: [1.3, Number.POSITIVE_INFINITY], many: [0.9, 1] } as
 const ofFiltered = 0.88;
 
 /**
- * Decides by the entropy of filtered bytes, and by a rough price of what matches would make of them, and of the rows as they
- * are: in a photograph hardly anything repeats, a drawing does, and differences hide it. A sample of few bits promises too
- * little, for matches lie farther back. What repeats as differences, like the three equal bytes of a grey pixel, is matched so.
+ * The way that suits this picture; deterministic. By the entropy of a sample's filtered bytes, and a rough price of
+ * what matches would make of them and of the rows as they are. A photograph hardly repeats; a drawing does, and
+ * differences hide that, except for the three equal bytes of a grey pixel. The sample is deflated only where that leaves
+ * a doubt, or there is no packer.
  */
-export function choosePacking(packer: Packer, samples: readonly RowShape[]): PackingChoice {
+export function choosePngStrategy({ data, width, height, channels }: Raster): PngStrategy {
+  const samples = takeSamples({ data, stride: width * channels, pixel: channels }, height);
+  const packer = findPacker();
+  if (!packer) {
+    const most = sizeOf(samples, thorough) * allowances.differences;
+    return sizeOf(samples, differences) < most ? differences : thorough;
+  }
   const kinds = [...simple.map((filter) => filters[filter]), filters.paeth];
   const tallies = kinds.map((kind) => tallyOf(packer, samples, kind));
   const sizes = tallies.map(entropyOf);
   const own = Math.min(...sizes);
   const simpleSizes = sizes.slice(0, simple.length);
-  const filter = simple[simpleSizes.indexOf(Math.min(...simpleSizes))] as FilterName;
+  const filter = simple[simpleSizes.indexOf(Math.min(...simpleSizes))] as (typeof simple)[number];
   const bits = own / samples.reduce((sum, sample) => sum + sample.stride * sampleRows(sample), 0);
   const unfiltered = tallyOf(packer, samples, filters.none);
   if (bits < drawnBits)
@@ -320,7 +239,8 @@ export function choosePacking(packer: Packer, samples: readonly RowShape[]): Pac
   const promised = priceOfMatches(packer, samples, kinds[best] as number, tallies[best] as Uint32Array);
   if (bits >= grainBits && promised < ofFiltered * own) return { filter, packing: 'matches' };
   if (share >= photographed) return { packing: 'strips' };
-  return { packing: 'unclear', size: own / 8 + headBytes };
+  const inStrips = own / 8 + headBytes;
+  return inStrips < sizeOf(samples, thorough) * allowances.strips ? { packing: 'strips' } : thorough;
 }
 
 /** Filters a sample to `filteredAt`; gives its bytes there. */
@@ -339,7 +259,7 @@ function tallyOf(packer: Packer, samples: readonly RowShape[], kind: number): Ui
   return readTally(packer);
 }
 
-/** Bits, about, with matches in sample of repeats, where a byte that is none takes what it has of entropy. */
+/** Bits, about, with matches in sample of repeats, where any other byte costs its entropy. */
 function priceOfMatches(
   packer: Packer,
   samples: readonly RowShape[],

@@ -1,24 +1,10 @@
-import type { Stats } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { create, type Font } from 'fontkitten';
 
-/** One font of a file. */
-export interface FontFace {
-  /** The whole file. */
-  bytes: Uint8Array;
-  family: string;
-  has(codePoint: number): boolean;
-  /** Width of a character by itself, in ems. */
-  advance(character: string): number;
-}
-
-export interface Coverage {
-  missing: string[];
-  /** The faces that draw the rest, in order of preference. */
-  faces: FontFace[];
-}
+/** One font of a file, whose bytes are those of the whole file. */
+type FontFace = ReturnType<typeof toFace>;
 
 /** Bitmap-only (emoji) fonts have none of these: they would be accepted and then draw nothing. */
 const outlineTables = ['glyf', 'CFF ', 'CFF2'];
@@ -28,36 +14,29 @@ const invisible = /^\p{Default_Ignorable_Code_Point}$/u;
 const combiningMark = /^\p{M}$/u;
 const undrawable = /^[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]$/u;
 
-/** The faces of a .ttf, .otf or .ttc file. Calls `fail` with what is wrong with it, in words that follow its name. */
-export function parseFaces(bytes: Buffer, fail: (problem: string) => never): FontFace[] {
-  let fonts: Font[];
-  try {
-    const parsed = create(bytes);
-    fonts = 'fonts' in parsed ? parsed.fonts : [parsed];
-    return fonts.map((font) => toFace(font, bytes));
-  } catch (error) {
-    return fail(`is not a font that can be used (${error instanceof Error ? error.message : error})`);
-  }
+/** The faces of a .ttf, .otf or .ttc file. Throws where it is none, or has no outlines. */
+function parseFaces(bytes: Buffer): FontFace[] {
+  const parsed = create(bytes);
+  const fonts = 'fonts' in parsed ? parsed.fonts : [parsed];
+  return fonts.map((font) => toFace(font, bytes));
 }
 
-function toFace(font: Font, bytes: Buffer): FontFace {
+function toFace(font: Font, bytes: Uint8Array) {
   const { directory } = font as unknown as { directory: { tables: Record<string, unknown> } };
   if (!outlineTables.some((table) => table in directory.tables)) throw new Error('it has no outlines');
-  const family = font.familyName;
+  // Reads the table of characters, which may be broken.
   font.hasGlyphForCodePoint(0x20);
   return {
     bytes,
-    family,
-    has: (codePoint) => font.hasGlyphForCodePoint(codePoint),
-    advance: (character) => (font.glyphsForString(character)[0]?.advanceWidth ?? 0) / font.unitsPerEm,
+    family: font.familyName,
+    has: (codePoint: number) => font.hasGlyphForCodePoint(codePoint),
+    /** Width of a character by itself, in ems. */
+    advance: (character: string) => (font.glyphsForString(character)[0]?.advanceWidth ?? 0) / font.unitsPerEm,
   };
 }
 
-/**
- * Width of a grapheme in ems: that of its characters, but for marks, which stand over others. What a shaper would make of them beside
- * others (kerning, joined letters) is not in it.
- */
-export function advanceOf(grapheme: string, faces: readonly FontFace[]): number {
+/** Width of a grapheme in ems, without kerning: that of its characters, but for marks, which stand over others. */
+function advanceOf(grapheme: string, faces: readonly FontFace[]): number {
   const face = faces.find((candidate) => draws(candidate, grapheme)) ?? faces[0];
   let sum = 0;
   for (const character of grapheme.normalize('NFC')) {
@@ -66,11 +45,8 @@ export function advanceOf(grapheme: string, faces: readonly FontFace[]): number 
   return sum;
 }
 
-/**
- * Finds a face for every grapheme: a letter and its marks must come from one font to fit each other, as they are or
- * composed (NFC), which is how a shaper tries them.
- */
-export function coverageOf(text: string, faces: readonly FontFace[]): Coverage {
+/** Finds a face for every grapheme: a letter and its marks must come from one font, as they are or composed. */
+function coverageOf(text: string, faces: readonly FontFace[]): { missing: string[]; faces: FontFace[] } {
   const missing = new Set<string>();
   const used = new Set<FontFace>();
   const seen = new Map<string, FontFace | undefined>();
@@ -102,25 +78,14 @@ function undrawn(grapheme: string, faces: readonly FontFace[]): string[] {
   return blamed.length > 0 ? blamed : [grapheme];
 }
 
-export interface ChosenFonts {
-  /** The font files that the text needs, in the order in which they are to be tried. */
-  buffers: Uint8Array[];
-  /** Family name of the first. */
-  family: string;
-}
-
 /** The fonts that watermarks are drawn with, in the order in which a character looks for one. */
 export interface FontSet {
   /** The font files as they are. */
   buffers: Uint8Array[];
-  /**
-   * The characters of `text` that no font can draw, each once, in their order; empty where all can be drawn. A line
-   * break, a tab and every other control character is among them; joiners, direction marks, variation selectors and
-   * whatever else is invisible by definition is not. Takes microseconds a character.
-   */
+  /** Characters that no font can draw, each once, in order: control characters too, but none that is invisible. */
   missing(text: string): string[];
-  /** The fonts that drawing `text` takes: handing the renderer no more than these keeps a 20 MB font out of its way. */
-  chosenFor(text: string): ChosenFonts;
+  /** The font files that a text needs, in the order of trial, and the first's family: others may be large. */
+  chosenFor(text: string): { buffers: Uint8Array[]; family: string };
   /** Width of a grapheme by itself in ems, near enough to break lines by. */
   advance(grapheme: string): number;
 }
@@ -128,20 +93,16 @@ export interface FontSet {
 const fontFiles = new Set(['.ttf', '.otf', '.ttc']);
 
 /**
- * Reads DejaVu Sans, which ships with the package, and then each path: a font file (.ttf, .otf, .ttc) or a folder, of
- * which the font files are taken sorted by name. Throws an Error that names the path which does not exist, cannot be
- * read, is not a font with outlines or is a folder without fonts: a watermark with a font missing would be noticed by
- * a customer first.
+ * Reads DejaVu Sans, which ships with the package, and then each path: a font file or a folder, sorted by name. Throws
+ * an Error that names a path that cannot be used: customers would be the first to miss a font.
  */
 export async function createFontSet(paths: readonly string[] = []): Promise<FontSet> {
-  const shipped = new URL(
-    'dist/assets/dejavu-fonts-ttf/DejaVuSans.ttf',
-    import.meta.resolve('helper-gateway/package.json'),
-  );
-  return readFontSet([fileURLToPath(shipped), ...(await fontFilesOf(paths))]);
+  const shipped = 'dist/assets/dejavu-fonts-ttf/DejaVuSans.ttf';
+  const file = new URL(shipped, import.meta.resolve('helper-gateway/package.json'));
+  return readFontSet([fileURLToPath(file), ...(await fontFilesOf(paths))]);
 }
 
-/** The font files of these paths, each a file or a folder, in the order in which they are taken. Throws as `createFontSet` does. */
+/** The font files of these paths, each a file or a folder, in order. Throws as `createFontSet` does. */
 export async function fontFilesOf(paths: readonly string[]): Promise<string[]> {
   const files: string[] = [];
   for (const path of paths) files.push(...(await listFonts(path)));
@@ -152,8 +113,12 @@ export async function fontFilesOf(paths: readonly string[]): Promise<string[]> {
 export async function readFontSet(files: readonly string[]): Promise<FontSet> {
   const faces: FontFace[] = [];
   for (const file of files) {
-    const bytes = await readFile(file).catch((error) => fontError(file, `cannot be read (${error.code})`));
-    faces.push(...parseFaces(bytes, (problem) => fontError(file, problem)));
+    const bytes = await readFile(file).catch((error) => cannotRead(file, error));
+    try {
+      faces.push(...parseFaces(bytes));
+    } catch (error) {
+      fontError(file, `is not a font that can be used (${error instanceof Error ? error.message : error})`);
+    }
   }
   return {
     buffers: [...new Set(faces.map((face) => face.bytes))],
@@ -168,26 +133,26 @@ export async function readFontSet(files: readonly string[]): Promise<FontSet> {
 }
 
 async function listFonts(path: string): Promise<string[]> {
-  const found = await statPath(path);
-  if (!found.isDirectory()) {
-    requireFile(path, found);
-    return [path];
-  }
-  const names = await readdir(path).catch((error) => fontError(path, `cannot be read (${error.code})`));
+  if (!(await isFolder(path))) return [path];
+  const names = await readdir(path).catch((error) => cannotRead(path, error));
   const fonts = names.filter((name) => fontFiles.has(extname(name).toLowerCase())).sort();
   if (fonts.length === 0) fontError(path, 'is a folder without a .ttf, .otf or .ttc file');
   const files = fonts.map((name) => join(path, name));
-  for (const file of files) requireFile(file, await statPath(file));
+  for (const file of files) {
+    if (await isFolder(file)) fontError(file, 'is no regular file');
+  }
   return files;
 }
 
-function statPath(path: string): Promise<Stats> {
-  return stat(path).catch((error) => fontError(path, `cannot be read (${error.code})`));
+/** Throws for what is neither a folder nor a file: to read a pipe would keep the start waiting. */
+async function isFolder(path: string): Promise<boolean> {
+  const found = await stat(path).catch((error) => cannotRead(path, error));
+  if (!found.isFile() && !found.isDirectory()) fontError(path, 'is no regular file');
+  return found.isDirectory();
 }
 
-/** To read a pipe would keep the start waiting. */
-function requireFile(path: string, found: Stats): void {
-  if (!found.isFile()) fontError(path, 'is no regular file');
+function cannotRead(path: string, error: NodeJS.ErrnoException): never {
+  return fontError(path, `cannot be read (${error.code})`);
 }
 
 function fontError(path: string, problem: string): never {

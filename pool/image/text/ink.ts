@@ -1,6 +1,35 @@
 import { LRUCache } from 'lru-cache';
 import type { Overlay, Point, Raster } from '../raster.js';
-import { contrastOf, type Ink, linear, weights } from './contrast.js';
+
+export const inkColors = { black: '#000000', white: '#ffffff' } as const;
+/** The inks that are chosen between. */
+type Ink = keyof typeof inkColors;
+
+/** What a channel's light counts in relative luminance. */
+const weights = { red: 0.2126, green: 0.7152, blue: 0.0722 };
+
+/** Light of an 8 bit value, 0 to 1, as WCAG 2 adds it up (https://www.w3.org/TR/WCAG22/#dfn-relative-luminance). */
+function linear(value: number): number {
+  const part = value / 255;
+  return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+}
+
+/** Contrast ratio of two relative luminances, 1 to 21 (WCAG 2). */
+export function contrastOf(one: number, other: number): number {
+  return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+}
+
+/** Relative luminance of `#rrggbb`, 0 to 1. */
+export function luminanceOf(color: string): number {
+  const [red = 0, green = 0, blue = 0] = Buffer.from(color.slice(1), 'hex');
+  return weights.red * linear(red) + weights.green * linear(green) + weights.blue * linear(blue);
+}
+
+/** Black or white, whichever stands out from a colour, `#rrggbb`. */
+export function standsOutFrom(color: string): Ink {
+  const light = luminanceOf(color);
+  return contrastOf(light, 0) >= contrastOf(light, 1) ? 'black' : 'white';
+}
 
 /** Pixels of overlays that are looked at, at most: more of them change the means by less than can be seen. */
 const maxSamples = 60_000;
@@ -11,26 +40,23 @@ function lightUnder(ink: number, opacity: number): Float64Array {
 }
 
 const bare = lightUnder(0, 0);
-const lights = new LRUCache<number, { underBlack: Float64Array; underWhite: Float64Array }>({ max: 20 });
-
-/** Kept: on a small picture they would cost more than the rest. */
-function lightsOf(opacity: number) {
-  const known = lights.get(opacity);
-  if (known) return known;
-  const made = { underBlack: lightUnder(0, opacity), underWhite: lightUnder(255, opacity) };
-  lights.set(opacity, made);
-  return made;
-}
+/** By opacity; cached, since on a small picture they would cost more than the rest. */
+const lights = new LRUCache({
+  max: 20,
+  memoMethod: (opacity: number) => ({
+    underBlack: lightUnder(0, opacity),
+    underWhite: lightUnder(255, opacity),
+  }),
+});
 
 /**
- * Black or white, whichever would stand out more where an overlay, in all its places together, lies on a picture: one
- * ink for all frames. Compared are the means, weighted by the overlay's coverage, of the relative luminance of the
- * pixels before and after ink of that opacity (0 to 1) is laid on; what is transparent counts as laid on white. At
- * opacity 0.5 one of the two always has a contrast of 2:1 and more, whatever the picture: by the mean before
- * alone, a dark picture with a few white spots would be given white ink, which shows on neither.
+ * Black or white, whichever would stand out more where an overlay, in all its places together, lies on a picture.
+ * Compared are the means, weighted by coverage, of the relative luminance before and after ink is laid on; transparent
+ * is white. By the mean before alone, a dark picture with a few white spots would get white ink, which shows on
+ * neither.
  */
 export function chooseInk(raster: Raster, overlay: Overlay, places: readonly Point[], opacity: number): Ink {
-  const { underBlack, underWhite } = lightsOf(opacity);
+  const { underBlack, underWhite } = lights.memo(opacity);
   const { data, width, height, channels, frames } = raster;
   const area = overlay.width * overlay.height * places.length * frames;
   const step = Math.max(1, Math.ceil(Math.sqrt(area / maxSamples)));
@@ -88,7 +114,7 @@ function onGrid(least: number, step: number, offset: number): number {
 
 const inverted = new WeakMap<Overlay, Overlay>();
 
-/** The same overlay with black for white and white for black, in place of a second drawing; kept while the first is. */
+/** The overlay with black for white and white for black, in place of a second drawing; cached as long as it. */
 export function invertInk(overlay: Overlay): Overlay {
   const known = inverted.get(overlay);
   if (known) return known;

@@ -1,28 +1,25 @@
 import { createRequire } from 'node:module';
 import type { Bidi } from 'bidi-js';
 
-/** Arabic Presentation Forms B before A: for a letter that is in both, its isolated and final forms are in B. */
-const arabicBlocks = [
-  [0xfe80, 0xfefc],
-  [0xfb50, 0xfbff],
-] as const;
-
 let arabicForms: Map<string, string[]> | undefined;
 
 /** The forms of each letter in the order in which Unicode lists them: isolated, final, initial, medial. */
 function formsByLetter(): Map<string, string[]> {
   const found = new Map<string, string[]>();
-  for (const [first, last] of arabicBlocks) {
+  const add = (first: number, last: number) => {
     for (let codePoint = first; codePoint <= last; codePoint++) {
       const form = String.fromCodePoint(codePoint);
       const letter = form.normalize('NFKC');
       if (letter.length === 1 && letter !== form) found.set(letter, [...(found.get(letter) ?? []), form]);
     }
-  }
+  };
+  // Presentation Forms B before A: the isolated and final forms of a letter that is in both are in B.
+  add(0xfe80, 0xfefc);
+  add(0xfb50, 0xfbff);
   return found;
 }
 
-/** The character for an Arabic letter as it looks joined to the one before it, after it or both; itself where there is none. */
+/** An Arabic letter as it looks joined to the one before it, after it or both; itself where there is no form. */
 function joinedForm(letter: string, before: boolean, after: boolean): string {
   arabicForms ??= formsByLetter();
   return arabicForms.get(letter)?.[(before ? 1 : 0) + (after ? 2 : 0)] ?? letter;
@@ -33,13 +30,13 @@ const joiningScript = /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Nko}]/u;
 const letter = /\p{L}/u;
 const hamza = '\u0621';
 
-/** Arabic and Syriac letters that never join the one after them: Joining_Type R and U of ArabicShaping.txt (Unicode 16). */
+/** Letters that never join the one after them: Joining_Type R and U of ArabicShaping.txt (Unicode 16). */
 const endsJoin =
   /[\u0621-\u0625\u0627\u0629\u062f-\u0632\u0648\u0671-\u0677\u0688-\u0699\u06c0\u06c3-\u06cb\u06cd\u06cf\u06d2\u06d3\u06d5\u06ee\u06ef\u0710\u0715-\u0719\u071e\u0728\u072a\u072c\u072f\u074d\u0759-\u075b\u076b\u076c\u0771\u0773\u0774\u0778\u0779]/;
 
 /**
- * What a line ends in, and the next begins with, where joined letters are parted, so that they keep their shape: a zero width
- * joiner, and a mark that has a direction, since a joiner at the edge has none and would be drawn apart from its letter.
+ * What parts joined letters at a line's end and start but keeps their shape: a zero width joiner, and a mark with a
+ * direction, since a joiner at the edge has none and would be drawn apart.
  */
 export const parted = { end: '\u200d\u200f', start: '\u200f\u200d' };
 
@@ -57,18 +54,14 @@ export function joinsAt(text: string, index: number): boolean {
 /** A paragraph and the direction of each of its characters. */
 export interface Paragraph {
   text: string;
-  /** Embedding levels by UTF-16 unit, even from left to right, and that of the whole. Undefined where all runs from left to right. */
+  /** Embedding levels by UTF-16 unit, even from left to right, and of the whole. Undefined where all are even. */
   levels: Uint8Array | undefined;
   base: number;
 }
 
+/** Loads what few texts need, when they do: its tables take milliseconds. */
+const load = createRequire(import.meta.url);
 let bidi: Bidi | undefined;
-
-/** Loaded when there is a text that needs it, for its tables take milliseconds. */
-function loadBidi(): Bidi {
-  bidi ??= (createRequire(import.meta.url)('bidi-js') as () => Bidi)();
-  return bidi;
-}
 
 /** Scripts that run from right to left, and the marks that change a direction. */
 const turning =
@@ -87,13 +80,13 @@ const directionMark = '\u200e';
 const trailingSpaces = /[\s\u00ad\u200b-\u200d\u202a-\u202e\u2060-\u2069\ufeff]/;
 
 /**
- * Resolves the directions of a paragraph by the Unicode Bidirectional Algorithm (UAX #9). It runs as a whole in the direction
- * of its first strong letter, as a browser's `dir="auto"` does; SVG by itself would put the closing "!" of a Hebrew line on the
- * wrong side.
+ * Resolves directions by UAX #9. The paragraph runs in the direction of its first strong letter, as with a browser's
+ * `dir="auto"`; SVG by itself would put the closing "!" of a Hebrew line on the wrong side.
  */
 export function paragraphOf(text: string): Paragraph {
   if (!turning.test(text)) return { text, levels: undefined, base: 0 };
-  const { levels, paragraphs } = loadBidi().getEmbeddingLevels(text.replace(beyondUnits, twoHebrew), 'auto');
+  bidi ??= (load('bidi-js') as () => Bidi)();
+  const { levels, paragraphs } = bidi.getEmbeddingLevels(text.replace(beyondUnits, twoHebrew), 'auto');
   return { text, levels, base: paragraphs[0]?.level ?? 0 };
 }
 
@@ -102,9 +95,8 @@ const rightOverride = '\u202e';
 const popped = '\u202c';
 
 /**
- * The characters from `start` to `end` of a paragraph, and what is added before and after them, for a renderer that resolves
- * directions line by line: a line's digits, signs and open isolates go by the lines before it too. Each run therefore stands
- * in overrides that leave nothing to resolve.
+ * A part of a paragraph, between what is added. Renderers resolve directions line by line, but digits, signs and open
+ * isolates go by the lines before too: each run stands in overrides that leave nothing to resolve.
  */
 export function lineOf(
   { text, levels, base }: Paragraph,
@@ -163,14 +155,6 @@ export interface Line {
 
 type LineBreaker = new (text: string) => { nextBreak(): { position: number } | null };
 
-let lineBreaker: LineBreaker | undefined;
-
-/** Loaded when a text is to be wrapped, for its tables take milliseconds. */
-function loadLineBreaker(): LineBreaker {
-  lineBreaker ??= createRequire(import.meta.url)('linebreak') as LineBreaker;
-  return lineBreaker;
-}
-
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const softHyphen = '\u00ad';
 const hyphen = '-';
@@ -190,7 +174,7 @@ export interface Breakable {
 export function breakable(paragraph: Paragraph, widths: Widths): Breakable {
   const { text } = paragraph;
   const opportunities: number[] = [];
-  const breaker = new (loadLineBreaker())(text);
+  const breaker = new (load('linebreak') as LineBreaker)(text);
   for (let next = breaker.nextBreak(); next; next = breaker.nextBreak()) opportunities.push(next.position);
   const ends: number[] = [];
   const sums = new Float64Array(text.length + 1);
@@ -199,8 +183,8 @@ export function breakable(paragraph: Paragraph, widths: Widths): Breakable {
     const before = sums[index] as number;
     sums.fill(before, index + 1, end);
     const [joinsBefore, joinsAfter] = [joinsAt(text, index), joinsAt(text, end)];
-    const shown =
-      joinsBefore || joinsAfter ? joinedForm(segment[0] as string, joinsBefore, joinsAfter) : segment;
+    const isJoined = joinsBefore || joinsAfter;
+    const shown = isJoined ? joinedForm(segment[0] as string, joinsBefore, joinsAfter) : segment;
     sums[end] = before + widths.of(shown);
     ends.push(end);
   }
@@ -208,9 +192,8 @@ export function breakable(paragraph: Paragraph, widths: Widths): Breakable {
 }
 
 /**
- * Breaks paragraphs into lines no wider than `maxWidth`, in ems: greedily, at the opportunities of UAX #14, and a word that is
- * too wide for a line of its own between graphemes. Where there would be more than `maxLines`, the last of them ends in the
- * ellipsis.
+ * Breaks paragraphs into lines of at most `maxWidth` ems, at the opportunities of UAX #14, longer words between
+ * graphemes. The last of more than `maxLines` ends in the ellipsis.
  */
 export function breakLines(
   paragraphs: readonly Breakable[],
@@ -256,12 +239,8 @@ function lastFitting(line: Breakable, start: number, maxWidth: number, widths: W
 }
 
 /** Without the spaces at its end, with the hyphen that it may end in. */
-function widthOfLine(
-  { paragraph: { text }, sums }: Breakable,
-  start: number,
-  end: number,
-  widths: Widths,
-): number {
+function widthOfLine({ paragraph, sums }: Breakable, start: number, end: number, widths: Widths): number {
+  const { text } = paragraph;
   const ending = endsInHyphen(text, start, end) ? widths.of(hyphen) : 0;
   return widthOf(sums, start, trimmedEnd(text, start, end)) + ending;
 }
@@ -272,32 +251,26 @@ function endsInHyphen(text: string, start: number, end: number): boolean {
 
 function toLine(line: Breakable, start: number, end: number, widths: Widths): Line {
   const { paragraph } = line;
-  const inked = trimmedEnd(paragraph.text, start, end);
   const ending = endsInHyphen(paragraph.text, start, end) ? hyphen : '';
-  const text = lineOf(paragraph, start, inked, { ...joinersOf(paragraph.text, start, inked), ending });
+  const text = joinedLine(paragraph, start, trimmedEnd(paragraph.text, start, end), ending);
   return { text, width: widthOfLine(line, start, end, widths) };
 }
 
 /** As many graphemes as leave maxWidth for the ellipsis, and none of them a space before it. */
-function ellipsized(
-  { paragraph, ends, sums }: Breakable,
-  start: number,
-  maxWidth: number,
-  widths: Widths,
-): Line {
-  const { text } = paragraph;
-  const ellipsisWidth = [...widths.ellipsis].reduce((sum, character) => sum + widths.of(character), 0);
+function ellipsized(line: Breakable, start: number, maxWidth: number, widths: Widths): Line {
+  const { paragraph, ends, sums } = line;
+  const { ellipsis } = widths;
+  const ellipsisWidth = [...ellipsis].reduce((sum, character) => sum + widths.of(character), 0);
   const fitting = ends.filter((end) => end > start && widthOf(sums, start, end) + ellipsisWidth <= maxWidth);
-  const end = trimmedEnd(text, start, fitting.at(-1) ?? start);
-  const joins = joinersOf(text, start, end);
-  return {
-    text: lineOf(paragraph, start, end, { ...joins, ending: widths.ellipsis }),
-    width: widthOf(sums, start, end) + ellipsisWidth,
-  };
+  const end = trimmedEnd(paragraph.text, start, fitting.at(-1) ?? start);
+  const text = joinedLine(paragraph, start, end, ellipsis);
+  return { text, width: widthOf(sums, start, end) + ellipsisWidth };
 }
 
-function joinersOf(text: string, start: number, end: number) {
-  return { before: joinsAt(text, start) ? parted.start : '', after: joinsAt(text, end) ? parted.end : '' };
+function joinedLine(paragraph: Paragraph, start: number, end: number, ending: string): string {
+  const before = joinsAt(paragraph.text, start) ? parted.start : '';
+  const after = joinsAt(paragraph.text, end) ? parted.end : '';
+  return lineOf(paragraph, start, end, { before, after, ending });
 }
 
 function widthOf(sums: Float64Array, start: number, end: number): number {

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import type { Context } from 'mocha';
 import { skipWithout } from '../../needs.js';
 import { runCommand } from '../harness.js';
 
@@ -33,50 +32,49 @@ _helper_gateway
 
 describe('completion scripts', () => {
   const folder = mkdtempSync(join(tmpdir(), 'completion-'));
+  mkdirSync(join(folder, 'pictures'));
   after(() => rmSync(folder, { recursive: true }));
 
-  /** Prints the shell's script into a file; skips where there is no such shell. */
-  async function scriptFor(context: Context, shell: string): Promise<string> {
-    if (spawnSync(shell, ['--version']).error) skipWithout(context, shell);
-    const { stdout } = await runCommand(['completion', shell], {});
-    const file = join(folder, `completion.${shell}`);
-    writeFileSync(file, stdout);
-    return file;
+  for (const [shell, argsOf, rows] of [
+    [
+      'bash',
+      (script: string, line: string) => ['-c', bashScript, 'bash', script, ...line.split(' ')],
+      [
+        // Bash has split the words.
+        ['call media/add-border --format = w', /^webp$/m],
+        ['ke', /^keys$/m],
+        ['call media/add-border --out ', /^\n$/],
+        ['plugins check ', /^compopt \+o default -o dirnames$/m],
+      ],
+    ],
+    [
+      'zsh',
+      (script: string, line: string) => ['-f', '-c', zshScript, 'zsh', script, ...line.split(' ')],
+      [
+        ['ke', /^keys:Issue, list, rotate/],
+        ['call media/add-border --out ', /^files \n$/],
+        ['plugins check ', /^files -\/\n$/],
+      ],
+    ],
+    [
+      'fish',
+      (script: string, line: string) => ['--no-config', '-c', `source ${script}; complete -C '${line}'`],
+      [
+        ['ke', /^keys\tIssue, list, rotate/],
+        ['call media/add-border --format=w', /--format=webp/],
+        ['plugins check pic', /^pictures\//],
+      ],
+    ],
+  ] as const) {
+    it(`of ${shell} offer candidates with what they mean, and leave files to it`, async function () {
+      if (spawnSync(shell, ['--version']).error) skipWithout(this, shell);
+      const script = join(folder, `completion.${shell}`);
+      writeFileSync(script, (await runCommand(['completion', shell], {})).stdout);
+      for (const [line, offered] of rows) {
+        const options = { cwd: folder, env: { ...process.env, HOME: folder } };
+        const { stdout } = await run(shell, argsOf(script, `helper-gateway ${line}`), options);
+        expect(stdout, line).to.match(offered);
+      }
+    });
   }
-
-  it('of bash complete words that bash has split, and leave files to it', async function () {
-    const script = await scriptFor(this, 'bash');
-    const complete = async (...words: string[]) => {
-      const { stdout } = await run('bash', ['-c', bashScript, 'bash', script, 'helper-gateway', ...words], {
-        cwd: folder,
-      });
-      return stdout.trim().split('\n');
-    };
-    expect(await complete('ke')).to.include('keys');
-    expect(await complete('call', 'media/add-border', '--format', '=', 'w')).to.include('webp');
-    expect(await complete('call', 'media/add-border', '--out', '')).to.deep.equal(['']);
-    expect(await complete('plugins', 'check', '')).to.include('compopt +o default -o dirnames');
-  });
-
-  it('of zsh offer candidates with what they mean, and files', async function () {
-    const script = await scriptFor(this, 'zsh');
-    const complete = async (...words: string[]) =>
-      (await run('zsh', ['-f', '-c', zshScript, 'zsh', script, 'helper-gateway', ...words])).stdout;
-    expect(await complete('ke')).to.match(/^keys:Issue, list, rotate/);
-    expect(await complete('call', 'media/add-border', '--out', '')).to.equal('files \n');
-    expect(await complete('plugins', 'check', '')).to.equal('files -/\n');
-  });
-
-  it('of fish offer candidates with what they mean, and files', async function () {
-    const script = await scriptFor(this, 'fish');
-    mkdirSync(join(folder, 'pictures'));
-    const complete = async (line: string) => {
-      const code = `source ${script}; complete -C '${line}'`;
-      const env = { ...process.env, HOME: folder };
-      return (await run('fish', ['--no-config', '-c', code], { cwd: folder, env })).stdout;
-    };
-    expect(await complete('helper-gateway ke')).to.match(/^keys\tIssue, list, rotate/);
-    expect(await complete('helper-gateway call media/add-border --format=w')).to.match(/--format=webp/);
-    expect(await complete('helper-gateway plugins check pic')).to.match(/^pictures\//);
-  });
 });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Argument, Command } from 'commander';
 import { completeCall, type HelperFinder } from '../../../gateway/commands/complete-call.js';
-import { asLines, completeCommand, placeOf } from '../../../gateway/commands/complete-command.js';
+import { asLines, completeCommand, placeOf } from '../../../gateway/commands/completion.js';
 import { describeDeclaration } from '../../../schemas/declared-helper.js';
 import { compileParameters } from '../../../schemas/parameters/parameters.js';
 import { createVocabulary } from '../../../schemas/vocabulary.js';
@@ -12,31 +12,26 @@ keys.command('list').option('--json', 'as JSON').option('--to <file>', 'where to
 program.command('check').argument('<dir>');
 program.command('print').addArgument(new Argument('<shell>').choices(['bash', 'fish']));
 program.command('secret', { hidden: true });
+program.command('call');
 
+const measure = { minimum: 4, maximum: 90 };
+const properties = {
+  format: { type: 'string', choice: { png: [], jpg: ['jpeg'] }, default: 'png', description: 'Which\tone.' },
+  mode: { enum: ['one', 'two words'] },
+  tags: { type: 'array', items: { enum: ['red', 'blue'] } },
+  round: { type: 'boolean' },
+  width: { type: 'integer', default: 20 },
+  ink: { anyOf: [{ const: 'auto' }, { type: 'string', color: true }] },
+  shade: { type: 'string', color: { auto: true }, default: 'auto' },
+  size: { type: ['integer', 'string'], measure: { ...measure, auto: true }, default: 12 },
+  edge: { type: ['integer', 'string'], measure },
+  name: { type: 'string' },
+};
 const declaration = describeDeclaration({
   summary: 'Draws.',
   source: 'image',
   files: { logo: { kind: 'image', description: 'Its logo.' } },
-  input: {
-    type: 'object',
-    properties: {
-      format: {
-        type: 'string',
-        choice: { png: [], jpg: ['jpeg'] },
-        default: 'png',
-        description: 'Which\tone.',
-      },
-      mode: { enum: ['one', 'two words'] },
-      tags: { type: 'array', items: { enum: ['red', 'blue'] } },
-      round: { type: 'boolean' },
-      width: { type: 'integer', default: 20 },
-      ink: { anyOf: [{ const: 'auto' }, { type: 'string', color: true }] },
-      shade: { type: 'string', color: { auto: true }, default: 'auto' },
-      size: { type: ['integer', 'string'], measure: { minimum: 4, maximum: 90, auto: true }, default: 12 },
-      edge: { type: ['integer', 'string'], measure: { minimum: 4, maximum: 90 } },
-      name: { type: 'string' },
-    },
-  },
+  input: { type: 'object', properties },
 });
 const helper = { declaration, parameters: compileParameters(createVocabulary(), declaration) };
 const text = describeDeclaration({ summary: 'Reads.', input: { type: 'object' } });
@@ -47,78 +42,68 @@ const helpers: HelperFinder = {
 };
 
 /** The lines that a shell gets; the last of the words is being typed. */
-function command(...words: string[]): string[] {
-  const typed = words.at(-1) ?? '';
-  return asLines(completeCommand(placeOf(program, words.slice(0, -1)), typed))
+async function complete(line: string): Promise<string> {
+  const words = line.split(' ');
+  const [typed = '', place] = [words.pop(), placeOf(program, words)];
+  const isCall = words[0] === 'call';
+  const completion = isCall ? completeCall(words.slice(1), typed, helpers) : completeCommand(place, typed);
+  return asLines(await completion)
     .trimEnd()
-    .split('\n');
+    .replaceAll('\n', '|');
 }
 
-async function call(...words: string[]): Promise<string[]> {
-  const completion = await completeCall(words.slice(0, -1), words.at(-1) ?? '', helpers);
-  return asLines(completion).trimEnd().split('\n');
-}
+describe('completion', () => {
+  for (const [line, lines] of [
+    ['ke', 'keys\tKeys.|:4'],
+    ['keys l', 'list|:4'],
+    ['keys list --json --j', ':4'],
+    // Files and folders are the shell's, where they are wanted.
+    ['keys list --to ', ':0'],
+    ['keys list --to=a', ':0'],
+    ['check a', ':16'],
+    ['check a ', ':4'],
+    ['keys list ', ':4'],
+    ['print ', 'bash|fish|:4'],
+    ['call ', 'a/draw\tDraws.|b/read|:4'],
+    ['call b', 'b/read|:4'],
+    ['call none ', ':4'],
+    ['call a/draw --format ', 'png|jpg|:4'],
+    ['call a/draw --format=j', '--format=jpg|:4'],
+    ['call a/draw --mode t', 'two words|:4'],
+    ['call a/draw --round=', '--round=true|--round=false|:4'],
+    ['call a/draw --round f', 'false|:4'],
+    ['call a/draw --width ', '20\tdefault|:4'],
+    ['call a/draw --size ', 'auto|12\tdefault|:4'],
+    ['call a/draw --edge ', ':4'],
+    ['call a/draw --name ', ':4'],
+    ['call a/draw --tags red,b', 'red,blue|:4'],
+    ['call a/draw ', ':0'],
+    ['call a/draw --round ', ':0'],
+    ['call a/draw --logo a', ':0'],
+    ['call a/draw --out ', ':0'],
+    ['call a/draw --out=b', ':0'],
+    ['call a/draw -- -a', ':0'],
+    ['call a/draw --out-dir ', ':16'],
+  ] as const) {
+    it(`of "${line}"`, async () => {
+      expect(await complete(line)).to.equal(lines);
+    });
+  }
 
-describe('completion of commands', () => {
-  it('names them with what they do, and not the hidden ones', () => {
-    expect(command('')).to.include.members(['keys\tKeys.', 'check', ':4']).and.not.include('secret');
-    expect(command('ke')).to.deep.equal(['keys\tKeys.', ':4']);
-    expect(command('keys', 'l')).to.deep.equal(['list', ':4']);
-  });
-
-  it('names the options that are not there yet', () => {
-    expect(command('keys', 'list', '--')).to.include.members(['--json\tas JSON', '--to\twhere to']);
-    expect(command('keys', 'list', '--json', '--j')).to.deep.equal([':4']);
-  });
-
-  it('leaves files and folders to the shell where they are wanted, and else nothing', () => {
-    expect(command('keys', 'list', '--to', '')).to.deep.equal([':0']);
-    expect(command('keys', 'list', '--to=a')).to.deep.equal([':0']);
-    expect(command('check', 'a')).to.deep.equal([':16']);
-    expect(command('check', 'a', '')).to.deep.equal([':4']);
-    expect(command('keys', 'list', '')).to.deep.equal([':4']);
-    expect(command('print', '')).to.deep.equal(['bash', 'fish', ':4']);
-  });
-});
-
-describe('completion of call', () => {
-  it('names the helpers with their summaries', async () => {
-    expect(await call('')).to.deep.equal(['a/draw\tDraws.', 'b/read', ':4']);
-    expect(await call('b')).to.deep.equal(['b/read', ':4']);
-    expect(await call('nobody', '')).to.deep.equal([':4']);
-  });
-
-  it('names a helper’s parameters and files, and not those given already', async () => {
-    const all = await call('a/draw', '--');
-    expect(all).to.include.members(['--format\tWhich one.', '--logo\tIts logo.', '--file\ta picture']);
-    const left = await call('a/draw', '--format', 'png', '--width=3', '--');
-    expect(left.join())
-      .to.include('--mode')
-      .and.not.match(/--format|--width/);
-    expect(await call('b/read', '')).to.include('--json\tprint the whole envelope');
-  });
-
-  it('names what a parameter may be', async () => {
-    expect(await call('a/draw', '--format', '')).to.deep.equal(['png', 'jpg', ':4']);
-    expect(await call('a/draw', '--format=j')).to.deep.equal(['--format=jpg', ':4']);
-    expect(await call('a/draw', '--mode', 't')).to.deep.equal(['two words', ':4']);
-    expect(await call('a/draw', '--round=')).to.deep.equal(['--round=true', '--round=false', ':4']);
-    expect(await call('a/draw', '--width', '')).to.deep.equal(['20\tdefault', ':4']);
-    expect(await call('a/draw', '--ink', '')).to.include.members(['auto', 'tomato']);
-    expect(await call('a/draw', '--shade', '')).to.include.members(['auto', 'tomato']);
-    expect(await call('a/draw', '--size', '')).to.deep.equal(['auto', '12\tdefault', ':4']);
-    expect(await call('a/draw', '--edge', '')).to.deep.equal([':4']);
-    expect(await call('a/draw', '--name', '')).to.deep.equal([':4']);
-  });
-
-  it('goes on with the last item of a list', async () => {
-    expect(await call('a/draw', '--tags', 'red,b')).to.deep.equal(['red,blue', ':4']);
-  });
-
-  it('leaves files to the shell: as arguments, in file fields and for results', async () => {
-    for (const words of [[''], ['--round', ''], ['--logo', 'a'], ['--out', ''], ['--out=b'], ['--', '-a']]) {
-      expect(await call('a/draw', ...words), words.join(' ')).to.deep.equal([':0']);
-    }
-    expect(await call('a/draw', '--out-dir', '')).to.deep.equal([':16']);
-  });
+  for (const [line, some, none] of [
+    ['', 'keys\tKeys.|check|print|:4', 'secret'],
+    ['keys list --', '--json\tas JSON|--to\twhere to', 'check'],
+    ['call a/draw --', '--format\tWhich one.|--logo\tIts logo.|--file\ta picture', 'check'],
+    ['call a/draw --m', '--mode\tone of one, "two words"', 'check'],
+    ['call a/draw --format png --width=3 --', '--round\ttrue or false', '--format'],
+    ['call b/read ', '--json\tprint the whole envelope', '--mode'],
+    ['call a/draw --ink ', 'auto|tomato', 'default'],
+    ['call a/draw --shade ', 'auto|tomato', 'default'],
+  ] as const) {
+    it(`of "${line}" names what there is`, async () => {
+      const found = (await complete(line)).split('|');
+      expect(found).to.include.members(some.split('|'));
+      expect(found.map((each) => each.split('\t')[0])).not.to.include(none);
+    });
+  }
 });

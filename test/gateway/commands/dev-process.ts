@@ -1,43 +1,27 @@
-import type { ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { bin, type Child, startChild } from '../harness.js';
+import { bin, startChild } from '../harness.js';
 
-/** A `helper-gateway dev` in an empty folder, which makes its folder `helpers` there. */
-export interface DevProcess extends Pick<Child, 'stdout' | 'stderr' | 'until' | 'ended'> {
-  child: ChildProcess;
-  folder: string;
-  url: string;
-  key: string;
-  /** Saves a plugin as editors do it, and waits for the line that tells of it. */
-  save(name: string, text: string, line: RegExp): Promise<void>;
-  end(): Promise<void>;
-}
+export type DevProcess = Awaited<ReturnType<typeof startDev>>;
 
-export async function startDev(): Promise<DevProcess> {
+/** Starts `helper-gateway dev` in an empty folder, which makes its folder `helpers` there. */
+export async function startDev() {
   const folder = await mkdtemp(join(tmpdir(), 'dev-'));
-  const {
-    process: child,
-    stdout,
-    stderr,
-    until,
-    ended,
-  } = startChild(process.execPath, [bin, 'dev'], {
+  const { process: child, ...dev } = startChild(process.execPath, [bin, 'dev'], {
     cwd: folder,
     env: { PATH: process.env.PATH, PORT: '0', CONNECT_PORT: '0', HELPER_RATE: '0', LOG_LEVEL: 'error' },
   });
+  const { stdout, stderr, until } = dev;
   await until(() => stdout().includes('Watching'));
   return {
+    ...dev,
     child,
     folder,
     url: /(http:\S+)\/text\/diff-two-strings/.exec(stdout())?.[1] ?? '',
     key: /\bhg_\w+/.exec(stdout())?.[0] ?? '',
-    stdout,
-    stderr,
-    until,
-    ended,
-    async save(name, text, line) {
+    /** Saves a plugin as editors do it, and waits for the line that names it. */
+    async save(name: string, text: string, line: RegExp) {
       const [out, err] = [stdout().length, stderr().length];
       const file = join(folder, 'helpers', name);
       await mkdir(dirname(file), { recursive: true });
@@ -47,7 +31,7 @@ export async function startDev(): Promise<DevProcess> {
     },
     async end() {
       child.kill('SIGKILL');
-      await ended;
+      await dev.ended;
       await rm(folder, { recursive: true });
     },
   };

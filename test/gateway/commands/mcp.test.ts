@@ -1,32 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect } from 'chai';
-import { Command } from 'commander';
-import { registerMcp } from '../../../gateway/commands/mcp.js';
 import { fixture } from '../../fixtures.js';
+import { until } from '../../needs.js';
 import { bin, runCommand } from '../harness.js';
 
 const checkout = dirname(dirname(bin));
-
-/** Why the command, run in this process, does not serve. */
-async function refusalOf(...args: string[]): Promise<string> {
-  const program = new Command();
-  registerMcp(program);
-  const { write } = process.stdout;
-  try {
-    await program.parseAsync(['mcp', ...args], { from: 'user' });
-  } catch (error) {
-    return (error as Error).message;
-  } finally {
-    // The command reserves standard output for its messages.
-    process.stdout.write = write;
-  }
-  throw new Error('it serves');
-}
 
 describe('helper-gateway mcp', function () {
   this.timeout(30_000);
@@ -37,22 +20,14 @@ describe('helper-gateway mcp', function () {
       env: { ...(process.env as Record<string, string>), HELPER_PLUGINS: fixture('plugins/printing') },
       stderr: 'pipe',
     });
-    const printed = new Promise<void>((resolve) => {
-      let text = '';
-      transport.stderr?.on('data', (chunk) => {
-        text += chunk;
-        if (text.includes('printed by log')) resolve();
-      });
-    });
+    let printed = '';
+    transport.stderr?.on('data', (chunk) => (printed += chunk));
     const client = new Client({ name: 'test', version: '1' });
     await client.connect(transport);
-    const arguments_ = { a: 'one', b: 'two' };
-    const { structuredContent } = await client.callTool({
-      name: 'text_diff-two-strings',
-      arguments: arguments_,
-    });
+    const call = { name: 'text_diff-two-strings', arguments: { a: 'one', b: 'two' } };
+    const { structuredContent } = await client.callTool(call);
     expect(structuredContent).to.deep.equal({ diff: '@@ -1 +1 @@\n-one\n+two' });
-    await printed;
+    await until(() => printed.includes('printed by log'));
     await client.close();
   });
 
@@ -79,18 +54,15 @@ describe('helper-gateway mcp', function () {
     }
   });
 
-  it('ends where there is no folder to read from', async () => {
-    for (const folder of [join(checkout, 'nope'), bin]) {
-      const told = `--files must name a folder that exists, but names ${folder}`;
-      expect(await refusalOf('--files', folder)).to.equal(told);
-    }
-  });
-
-  it('ends where it cannot write, and says which folder and why', async () => {
-    const { code, stderr } = await runCommand(['mcp', '--out', join(bin, 'below')], {});
-    expect([code, stderr]).to.deep.equal([
-      1,
-      `helper-gateway: --out cannot be written to: ${join(bin, 'below')} is no folder\n`,
-    ]);
-  });
+  for (const [option, folder, problem] of [
+    ['--files', join(checkout, 'nope'), 'must name a folder that exists, but names FOLDER'],
+    ['--files', bin, 'must name a folder that exists, but names FOLDER'],
+    ['--out', join(bin, 'below'), 'cannot be written to: FOLDER is no folder'],
+  ] as const) {
+    it(`ends where ${option} ${problem.replace('FOLDER', basename(folder))}`, async () => {
+      const { code, stderr } = await runCommand(['mcp', option, folder], {});
+      const line = `helper-gateway: ${option} ${problem.replace('FOLDER', folder)}\n`;
+      expect([code, stderr]).to.deep.equal([1, line]);
+    });
+  }
 });

@@ -1,26 +1,23 @@
 import { expect } from 'chai';
-import { type Answer, answer, formatTable } from '../../../gateway/commands/output.js';
+import { type Answer, answer } from '../../../gateway/commands/output.js';
 
 const evil = 'a\u001b[2J\u009b31m\u202eb';
 
 /** What a command prints on a terminal, or to a program, for this answer or error. */
 async function printed(isTTY: boolean, json: boolean, work: () => Promise<Answer>) {
-  const said = { stdout: '', stderr: '' };
-  const stdout = { write: (text: string) => (said.stdout += text), isTTY };
-  const stderr = { write: (text: string) => (said.stderr += text) };
+  const shown = { stdout: '', stderr: '' };
+  const stdout = { write: (text: string) => (shown.stdout += text), isTTY };
+  const stderr = { write: (text: string) => (shown.stderr += text) };
   await answer({ stdout, stderr, setExitCode: () => undefined, exit: () => undefined }, json, work);
-  return said;
+  return shown;
 }
 
 describe("a command's output", () => {
   const work = async () => ({ data: { evil }, notes: [evil], result: evil });
 
   it('controls no terminal, whatever it holds', async () => {
-    const fail = async () => {
-      throw new Error(evil);
-    };
     for (const json of [false, true]) {
-      for (const each of [work, fail]) {
+      for (const each of [work, () => Promise.reject(new Error(evil))]) {
         const { stdout, stderr } = await printed(true, json, each);
         expect(stdout + stderr)
           .to.match(/\[2J/)
@@ -31,22 +28,7 @@ describe("a command's output", () => {
 
   it('is for a file or a program as it is', async () => {
     expect((await printed(false, false, work)).stdout).to.equal(`${evil}\n`);
-    for (const isTTY of [true, false]) {
+    for (const isTTY of [true, false])
       expect(JSON.parse((await printed(isTTY, true, work)).stdout).data).to.deep.equal({ evil });
-    }
-  });
-});
-
-describe('commands/table', () => {
-  it('aligns columns by characters, not bytes', () => {
-    const rows = [
-      ['Zoë 🔑', '1'],
-      ['b', '22'],
-    ];
-    expect(formatTable(['NAME', 'N'], rows)).to.equal('NAME   N\nZoë 🔑  1\nb      22');
-  });
-
-  it('shows what would move a terminal’s cursor or turn its text around as a code', () => {
-    expect(formatTable(['A'], [['\u001b[2J\u202e']])).to.equal('A\n\\u{1b}[2J\\u{202e}');
   });
 });

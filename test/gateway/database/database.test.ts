@@ -1,6 +1,9 @@
 import { expect } from 'chai';
+import { sql } from 'kysely';
 import { StoreError } from '../../../gateway/database/store-error.js';
 import { GatewayError } from '../../../gateway/errors.js';
+import { createFirstTenant } from '../../../gateway/keys/admin.js';
+import { createKeyStore } from '../../../gateway/keys/store.js';
 import type { KeyTables } from '../../../gateway/keys/tables.js';
 import type { UsageTables } from '../../../gateway/usage/store.js';
 import { onEachDatabase } from '../databases.js';
@@ -8,7 +11,7 @@ import { rejection } from '../keys/key-store-contract.js';
 
 describe('database/access', () =>
   onEachDatabase((files) => {
-    it('tells of a database that does not answer by one error, whose cause says why', async () => {
+    it('reports a database that does not answer by one error, whose cause says why', async () => {
       const database = await files().connect();
       const access = database.access<KeyTables>();
       await database.close();
@@ -29,13 +32,9 @@ describe('database/access', () =>
         expect(await rejection(access.run(() => Promise.reject(thrown)))).to.equal(thrown);
         expect(await rejection(access.change(() => Promise.reject(thrown)))).to.equal(thrown);
       }
-      const row = { id: 'sec_1', key_id: 'no such key', hash: '', prefix: '', suffix: '', created_at: 1 };
-      const orphan = access.run((db) =>
-        db
-          .insertInto('secrets')
-          .values({ ...row, expires_at: null, ended_at: null })
-          .execute(),
-      );
+      const ends = { expires_at: null, ended_at: null };
+      const row = { id: 'sec_1', key_id: 'none', hash: '', prefix: '', suffix: '', created_at: 1, ...ends };
+      const orphan = access.run((db) => db.insertInto('secrets').values(row).execute());
       expect(await rejection(orphan)).not.to.be.instanceOf(GatewayError);
     });
 
@@ -47,10 +46,16 @@ describe('database/access', () =>
           access
             .change(async (trx) => {
               const row = { tenant: 'ten_1', day: day(at), key_id: 'key_1', service: 'text/a', calls: 1 };
-              const none = { errors_client: 0, errors_limited: 0, errors_server: 0 };
+              const none = {
+                errors_client: 0,
+                errors_limited: 0,
+                errors_server: 0,
+                bytes_in: 0,
+                bytes_out: 0,
+              };
               await trx
                 .insertInto('usage_daily')
-                .values({ ...row, ...none, bytes_in: 0, bytes_out: 0, cpu_ms: 0 })
+                .values({ ...row, ...none, cpu_ms: 0 })
                 .execute();
               if (at % 3 === 1) throw new Error(`${at}`);
             })
@@ -67,14 +72,25 @@ describe('database/access', () =>
       expect(rows.map((row) => row.day)).to.deep.equal([0, 2, 3, 5, 6, 8].map(day));
     });
 
+    it('refuses to rewrite the audit log', async () => {
+      const database = await files().connect();
+      await createFirstTenant(createKeyStore(database.access()));
+      const statements = ['delete from audit', "update audit set actor = 'another'"];
+      if (files().kind === 'postgres') statements.push('truncate audit');
+      for (const statement of statements) {
+        const change = database.access().change((trx) => sql.raw(statement).execute(trx));
+        const { message, cause } = (await rejection(change)) as Error;
+        expect(`${message} ${cause}`).to.include('only added to');
+      }
+    });
+
     it('gives whole numbers as numbers, and not as text', async () => {
       const access = (await files().connect()).access<KeyTables>();
       const limits = { rate: 2.5, burst: null, monthly_quota: Number.MAX_SAFE_INTEGER, in_flight: 1 };
       const rest = { weight: 3, webhook_version: 1, webhook_rotated_at: 1_900_000_000_124 };
       const row = { id: 'ten_1', name: 'acme', created_at: 1_900_000_000_123, ...limits, ...rest };
       await access.run((db) => db.insertInto('tenants').values(row).execute());
-      expect(await access.run((db) => db.selectFrom('tenants').selectAll().executeTakeFirst())).to.deep.equal(
-        row,
-      );
+      const found = await access.run((db) => db.selectFrom('tenants').selectAll().executeTakeFirst());
+      expect(found).to.deep.equal(row);
     });
   }));

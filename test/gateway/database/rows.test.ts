@@ -1,15 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { slices, sortYielding } from '../../../gateway/database/rows.js';
+import { sortYielding } from '../../../gateway/database/rows.js';
 
-describe('database/slices', () => {
-  it('cuts into parts, the last one shorter', () => {
-    expect([...slices([1, 2, 3, 4, 5], 2)]).to.deep.equal([[1, 2], [3, 4], [5]]);
-    expect([...slices([], 2)]).to.deep.equal([]);
-  });
-});
-
-describe('database/in-turns', () => {
+describe('database/sort-yielding', () => {
   it('sorts as sort does, items that are equal staying in their order', async () => {
     const items = fc.array(fc.record({ rank: fc.nat(50), name: fc.nat() }), { maxLength: 200, size: 'max' });
     await fc.assert(
@@ -40,7 +33,7 @@ describe('database/in-turns', () => {
       return a - b;
     });
     done = true;
-    // What the last turn, which nobody looked at any more, compared is one turn's as well.
+    // What the last turn, which was not looked at, compared is one turn's as well.
     most = Math.max(most, compared);
     // 2,000 items at log2(2,000) comparisons each.
     expect(most).to.be.within(1, 30_000);

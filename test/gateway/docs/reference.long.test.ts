@@ -13,7 +13,7 @@ describe('docs/reference: in Chromium', function () {
   let browser: Browser;
   let page: Page;
   const faults: string[] = [];
-  const asked = new Set<string>();
+  const origins = new Set<string>();
 
   before(async function () {
     requireChromium.call(this);
@@ -25,14 +25,12 @@ describe('docs/reference: in Chromium', function () {
       if (message.type() === 'error' || /Content Security Policy/.test(message.text()))
         faults.push(message.text());
     });
-    page.on('request', (request) => asked.add(new URL(request.url()).origin));
+    page.on('request', (request) => origins.add(new URL(request.url()).origin));
     await page.goto(`${gateway.url}/docs`);
     await page.getByRole('button', { name: 'Authorize' }).click();
-    await page.locator('.auth-container', { hasText: 'bearer' }).getByRole('textbox').fill(gateway.key);
-    await page
-      .locator('.auth-container', { hasText: 'bearer' })
-      .getByRole('button', { name: 'Apply credentials' })
-      .click();
+    const bearer = page.locator('.auth-container', { hasText: 'bearer' });
+    await bearer.getByRole('textbox').fill(gateway.key);
+    await bearer.getByRole('button', { name: 'Apply credentials' }).click();
     await page.getByRole('button', { name: 'Close' }).first().click();
   });
   after(async () => {
@@ -40,11 +38,13 @@ describe('docs/reference: in Chromium', function () {
     await gateway?.close();
   });
 
-  /** Opens an operation to be tried. */
-  async function open(id: string): Promise<Locator> {
+  /** Opens an operation to be tried, with a body of this type. */
+  async function open(id: string, type?: string): Promise<Locator> {
     const operation = page.locator(`[id="operations-${id}"]`);
     await operation.locator('.opblock-summary-control').click();
     await operation.getByRole('button', { name: 'Try it out' }).click();
+    const types = operation.locator('.opblock-section-request-body select').first();
+    if (type !== undefined) await types.selectOption(type);
     return operation;
   }
 
@@ -55,24 +55,19 @@ describe('docs/reference: in Chromium', function () {
     return { status: (await answer.locator('.response-col_status').innerText()).trim(), answer };
   }
 
-  it('calls a helper by GET with the key and shows the answer', async () => {
-    const { status, answer } = await execute(await open('text-getTextRemoveStopwords'));
-    expect(status).to.match(/^200/);
-    await answer.filter({ hasText: 'quick brown fox' }).waitFor();
-  });
-
-  it('posts the first example as JSON', async () => {
-    const { status, answer } = await execute(await open('text-postTextDiffTwoStrings'));
-    expect(status).to.match(/^200/);
-    await answer.filter({ hasText: '@@ -1,3 +1,3 @@' }).waitFor();
-  });
+  for (const [what, id, hasText] of [
+    ['calls a helper by GET with the key and shows the answer', 'getTextRemoveStopwords', 'quick brown fox'],
+    ['posts the first example as JSON', 'postTextDiffTwoStrings', '@@ -1,3 +1,3 @@'],
+  ] as const) {
+    it(what, async () => {
+      const { status, answer } = await execute(await open(`text-${id}`));
+      expect(status).to.match(/^200/);
+      await answer.filter({ hasText }).waitFor();
+    });
+  }
 
   it('uploads a picture with the url untouched, and shows the one that comes back', async () => {
-    const operation = await open('media-postMediaAddBorder');
-    await operation
-      .locator('.opblock-section-request-body select')
-      .first()
-      .selectOption('multipart/form-data');
+    const operation = await open('media-postMediaAddBorder', 'multipart/form-data');
     await operation.locator('input[type=file]').setInputFiles(picture);
     const { status, answer } = await execute(operation);
     expect(status).to.match(/^200/);
@@ -81,11 +76,7 @@ describe('docs/reference: in Chromium', function () {
   });
 
   it('sends an untouched file field, which is no mistake', async () => {
-    const operation = await open('team-postTeamSize');
-    await operation
-      .locator('.opblock-section-request-body select')
-      .first()
-      .selectOption('multipart/form-data');
+    const operation = await open('team-postTeamSize', 'multipart/form-data');
     await operation.getByPlaceholder('url').fill('https://127.0.0.1/picture.jpg');
     const { answer } = await execute(operation);
     await answer.filter({ hasText: 'source_refused' }).waitFor();
@@ -94,21 +85,18 @@ describe('docs/reference: in Chromium', function () {
   it('calls no other server, stores no key, and breaks no rule of its policy', async () => {
     // The browser itself reports a refused call to the console.
     expect(faults.filter((fault) => !/status of 400/.test(fault))).to.deep.equal([]);
-    expect([...asked].filter((origin) => !origin.startsWith('blob:') && origin !== 'null')).to.deep.equal([
-      gateway.url,
-    ]);
-    expect(
-      await page.evaluate('localStorage.length + sessionStorage.length + document.cookie.length'),
-    ).to.equal(0);
+    const servers = [...origins].filter((origin) => !origin.startsWith('blob:') && origin !== 'null');
+    expect(servers).to.deep.equal([gateway.url]);
+    const stored = 'localStorage.length + sessionStorage.length + document.cookie.length';
+    expect(await page.evaluate(stored)).to.equal(0);
   });
 
   it('is dark where people like it so, and fits on a phone', async () => {
     const phone = await browser.newPage({ colorScheme: 'dark', viewport: { width: 390, height: 844 } });
     await phone.goto(`${gateway.url}/docs`);
     await phone.locator('.opblock').first().waitFor();
-    expect(await phone.evaluate('getComputedStyle(document.body).backgroundColor')).to.equal(
-      'rgb(28, 32, 34)',
-    );
+    const background = await phone.evaluate('getComputedStyle(document.body).backgroundColor');
+    expect(background).to.equal('rgb(28, 32, 34)');
     expect(await phone.evaluate('document.documentElement.scrollWidth - innerWidth')).to.equal(0);
     expect(await phone.title()).to.include('Reference');
     await phone.close();

@@ -3,34 +3,23 @@ import http, { type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** What a receiver was sent. */
-export interface Received {
-  method: string;
-  path: string;
-  headers: IncomingHttpHeaders;
-  body: string;
-}
+type Received = Record<'method' | 'path' | 'body', string> & { headers: IncomingHttpHeaders };
+
+export type PostServer = Awaited<ReturnType<typeof startPostServer>>;
 
 /** A receiver on loopback: notes what it was sent and answers as a test wants, 204 by default. */
-export interface PostServer {
-  origin: string;
-  received: Received[];
-  /** Connections that are open now. */
-  open(): number;
-  close(): Promise<void>;
-}
-
 export async function startPostServer(
   answer: (response: ServerResponse, received: Received) => void = (response) =>
     void response.writeHead(204).end(),
-): Promise<PostServer> {
+) {
   const received: Received[] = [];
   let open = 0;
   const server = http.createServer((request, response) => {
-    const pieces: Buffer[] = [];
-    request.on('data', (piece) => pieces.push(piece));
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk) => chunks.push(chunk));
     request.on('end', () => {
       const { method = '', url: path = '', headers } = request;
-      const one = { method, path, headers, body: Buffer.concat(pieces).toString() };
+      const one = { method, path, headers, body: Buffer.concat(chunks).toString() };
       received.push(one);
       answer(response, one);
     });
@@ -46,6 +35,7 @@ export async function startPostServer(
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
+    /** Connections that are open now. */
     open: () => open,
     async close() {
       server.closeAllConnections();

@@ -1,20 +1,13 @@
 import { once } from 'node:events';
 import net, { type AddressInfo, type Socket } from 'node:net';
 
-/** A server on loopback that answers with exactly the bytes a test wants, HTTP or not. */
-export interface RawServer {
-  origin: string;
-  /** The requests' heads as they came. */
-  requests: string[];
-  /** Connections that are open now. */
-  open(): number;
-  /** Connections that there have been. */
-  accepted(): number;
-  close(): Promise<void>;
-}
+export type RawServer = Awaited<ReturnType<typeof startRawServer>>;
 
-/** `answer` gets the socket when a whole request head has come, and its path. */
-export async function startRawServer(answer: (socket: Socket, path: string) => void): Promise<RawServer> {
+/**
+ * A server on loopback that answers with exactly the bytes a test wants, HTTP or not: `answer` gets the socket when a
+ * whole request head has come, and its path.
+ */
+export async function startRawServer(answer: (socket: Socket, path: string) => void) {
   const requests: string[] = [];
   const sockets = new Set<Socket>();
   let accepted = 0;
@@ -36,8 +29,11 @@ export async function startRawServer(answer: (socket: Socket, path: string) => v
   await once(server, 'listening');
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** The requests' heads as they came. */
     requests,
+    /** Connections that are open now. */
     open: () => sockets.size,
+    /** Connections that there have been. */
     accepted: () => accepted,
     async close() {
       for (const socket of sockets) socket.destroy();
@@ -48,7 +44,7 @@ export async function startRawServer(answer: (socket: Socket, path: string) => v
 }
 
 /** A response with its right content-length. */
-export function ok(body: string | Uint8Array, headers = ''): string | Buffer {
+export function ok(body: string | Uint8Array, headers = ''): Buffer {
   const head = `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n${headers}\r\n`;
   return Buffer.concat([Buffer.from(head), Buffer.from(body as string)]);
 }
@@ -58,15 +54,15 @@ export function redirect(location: string, status = 302): string {
 }
 
 /** What a promise was rejected with; fails if it was not. */
-export async function rejection(
-  promise: Promise<unknown>,
-): Promise<Error & { code?: string; cause?: unknown }> {
-  const outcome = await promise.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
+export async function rejection(promise: Promise<unknown>): Promise<Error & { code?: string }> {
+  const outcome = await promise.then(() => undefined).catch((error: unknown) => error);
   if (!(outcome instanceof Error)) throw new Error('was not rejected with an error');
   return outcome;
+}
+
+/** The code of the error that a promise was rejected with. */
+export async function codeOf(promise: Promise<unknown>): Promise<string | undefined> {
+  return (await rejection(promise)).code;
 }
 
 /** Lets what was written come to the other end's kernel, while nothing in this process reads it. */

@@ -29,20 +29,8 @@ async function startNameServer(zone: Record<string, string[] | null>) {
       const data = ipaddr.parse(address).toByteArray();
       return Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, 0, data.length, ...data]);
     });
-    const header = Buffer.from([
-      query[0] ?? 0,
-      query[1] ?? 0,
-      0x81,
-      known ? 0x80 : 0x83,
-      0,
-      1,
-      0,
-      answers.length,
-      0,
-      0,
-      0,
-      0,
-    ]);
+    const counts = [0, 1, 0, answers.length, 0, 0, 0, 0];
+    const header = Buffer.from([...query.subarray(0, 2), 0x81, known ? 0x80 : 0x83, ...counts]);
     server.send(Buffer.concat([header, query.subarray(12, at + 5), ...answers]), peer.port, peer.address);
   });
   server.bind(0, '127.0.0.1');
@@ -62,7 +50,7 @@ describe('createResolve', () => {
   let resolve: ReturnType<typeof createResolve>;
   before(async () => {
     server = await startNameServer(zone);
-    resolve = createResolve({ hostsFile: '/nonexistent', servers: [`127.0.0.1:${server.address().port}`] });
+    resolve = createResolve('/nonexistent', [`127.0.0.1:${server.address().port}`]);
   });
   after(() => server.close());
 

@@ -1,8 +1,12 @@
 import type { Socket } from 'node:net';
-import { createSource, type Source, type SourceOptions } from '../../../gateway/download/fetch.js';
+import {
+  createSource,
+  type FetchOptions,
+  type Source,
+  type SourceOptions,
+} from '../../../gateway/download/fetch.js';
 import { until } from '../../needs.js';
-import { bytesFrom } from './bytes-from.js';
-import { type RawServer, redirect, rejection, startRawServer } from './raw-server.js';
+import { type RawServer, redirect, startRawServer } from './raw-server.js';
 
 /** A raw server and sources exempt for it, made and closed around the tests of the `describe` that calls this. */
 export function serveRoutes() {
@@ -10,12 +14,8 @@ export function serveRoutes() {
   const sources: Source[] = [];
   let server: RawServer;
   const create = (options: Partial<SourceOptions> = {}) => {
-    const created = createSource({
-      origins: [server.origin],
-      timeoutMs: 60_000,
-      maxBytes: 100_000,
-      ...options,
-    });
+    const origins = [server.origin];
+    const created = createSource({ origins, timeoutMs: 60_000, maxBytes: 100_000, ...options });
     sources.push(created);
     return created;
   };
@@ -31,6 +31,8 @@ export function serveRoutes() {
     for (const each of sources) await each.close();
     await server.close();
   });
+  const fetch = (path: string, options: FetchOptions = {}, source = create()) =>
+    source.fetch(source.check(server.origin + path), options);
   return {
     routes,
     create,
@@ -38,11 +40,7 @@ export function serveRoutes() {
     say(path: string, text: string | Buffer) {
       routes[path] = (socket) => socket.end(text);
     },
-    get(path: string, source = create()) {
-      return bytesFrom(source, source.check(server.origin + path));
-    },
-    async codeOf(promise: Promise<unknown>) {
-      return (await rejection(promise)).code;
-    },
+    fetch,
+    get: async (path: string, source = create()) => (await fetch(path, {}, source)).body,
   };
 }

@@ -6,7 +6,6 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
 import { createSource } from '../../../gateway/download/fetch.js';
-import { bytesFrom } from './bytes-from.js';
 
 const [keyFile = '', certFile = '', addresses = '', ...urls] = process.argv.slice(2);
 const seen: string[] = [];
@@ -25,8 +24,8 @@ await Promise.all(servers.map((server) => once(server, 'listening')));
 const source = createSource({ timeoutMs: 60_000, maxBytes: 1000 });
 async function resultOf(url: string, tenant?: string) {
   seen.length = 0;
-  const outcome = await bytesFrom(source, { href: url }, { tenant }).then(
-    (bytes) => Buffer.from(bytes).toString(),
+  const outcome = await source.fetch({ href: url }, { tenant }).then(
+    ({ body }) => Buffer.from(body).toString(),
     (error: { code?: string }) => error.code ?? String(error),
   );
   return { outcome, seen: [...seen] };

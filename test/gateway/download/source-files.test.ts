@@ -12,7 +12,7 @@ import {
 import { GatewayError } from '../../../gateway/errors.js';
 import { createInboundBudget, type InboundBudget } from '../../../gateway/http/inbound-budget.js';
 import { until } from '../../needs.js';
-import { ok, rejection } from './raw-server.js';
+import { codeOf, ok, rejection } from './raw-server.js';
 import { serveRoutes } from './routes.js';
 
 describe('createSourceFiles', () => {
@@ -20,7 +20,7 @@ describe('createSourceFiles', () => {
   let inboundBudget: InboundBudget;
   let cache: Cache;
   let files: SourceFiles;
-  /** Calls that asked whether they may come. */
+  /** How often a server was to be asked. */
   let expected: number;
   /** Milliseconds of the budget's clock. */
   let time: number;
@@ -39,8 +39,9 @@ describe('createSourceFiles', () => {
     files = createSourceFiles({ source, inboundBudget, count: cachedFiles.count });
   });
 
-  const bring = (path: string, wish: Partial<FileRequest & FileWait> = {}) =>
-    files.bring(files.check(server().origin + path), {
+  const busy = () => Promise.reject(new GatewayError('busy'));
+  const bring = (path: string, wish: Partial<FileRequest & FileWait> = {}, by = files) =>
+    by.bring(by.check(server().origin + path), {
       tenant: 'a',
       accept: 'image/*',
       maxBytes: undefined,
@@ -70,40 +71,31 @@ describe('createSourceFiles', () => {
     );
   const fresh = 'cache-control: max-age=60\r\n';
 
-  it('has 50 that want the same at once wait for one request, and one reservation', async () => {
+  it('makes one request and one reservation for 50 that want the same at once', async () => {
     const { asked, waiting, send } = hold('/a');
     const all = Array.from({ length: 50 }, () => bring('/a'));
     await asked();
-    expect(waiting).to.have.length(1);
-    expect(inboundBudget.stats().arriving).to.equal(1);
+    expect([waiting.length, inboundBudget.stats().arriving]).to.deep.equal([1, 1]);
     send(ok('bytes'));
     const came = await Promise.all(all);
-    expect(server().requests).to.have.length(1);
-    expect(expected).to.equal(1);
+    expect([server().requests.length, expected]).to.deep.equal([1, 1]);
     expect(new Set(came.map(({ bytes }) => bytes)).size).to.equal(1);
     expect(came.every(({ shared }) => shared)).to.equal(true);
     expect(uses()).to.deep.equal({ miss: 1, shared: 49 });
   });
 
-  it('never has one tenant wait with another', async () => {
+  it('coalesces neither tenants nor requests that differ', async () => {
     const { waiting, send } = hold('/a');
-    const both = [bring('/a', { tenant: 'a' }), bring('/a', { tenant: 'b' })];
-    await until(() => waiting.length === 2);
+    const differing = [{}, { tenant: 'b' }, { accept: 'text/csv' }, { maxBytes: 4 }];
+    const [small, ...all] = differing.map((wish) => bring('/a', wish)).reverse();
+    await until(() => waiting.length === 4);
     send(ok('bytes', fresh));
-    const [a, b] = await Promise.all(both);
-    expect(a?.bytes).not.to.equal(b?.bytes);
+    expect(await codeOf(small as Promise<unknown>)).to.equal('image_too_large');
+    const came = await Promise.all(all);
+    expect(new Set(came.map(({ bytes }) => bytes)).size).to.equal(3);
   });
 
-  it('does not mix what is wanted in another way', async () => {
-    const { waiting, send } = hold('/a');
-    const all = [bring('/a'), bring('/a', { accept: 'text/csv' }), bring('/a', { maxBytes: 4 })];
-    await until(() => waiting.length === 3);
-    send(ok('bytes'));
-    expect((await rejection(all[2] as Promise<unknown>)).code).to.equal('image_too_large');
-    for (const each of await Promise.all(all.slice(0, 2))) expect(each.bytes).to.have.length(5);
-  });
-
-  it('goes on when the one leaves with whom it began, whose bytes nobody else pays for', async () => {
+  it('goes on when the call leaves that started it, and the calls that get the bytes hold them', async () => {
     const { asked, send } = hold('/a');
     const leader = new AbortController();
     const first = bring('/a', { signal: leader.signal });
@@ -120,24 +112,24 @@ describe('createSourceFiles', () => {
     expect(inboundBudget.stats().bytes).to.equal(0);
   });
 
-  it('ends when all have left, and asks anew for who comes then', async () => {
+  it('ends when all have left, and asks anew for the next', async () => {
     const { asked } = hold('/a');
-    const callers = [new AbortController(), new AbortController()];
-    const all = callers.map(({ signal }) => bring('/a', { signal }));
+    const caller = new AbortController();
+    const all = [1, 2].map(() => bring('/a', { signal: caller.signal }));
     await asked();
-    for (const caller of callers) caller.abort(new Error('gone'));
+    caller.abort(new Error('gone'));
     for (const each of all) await rejection(each);
     await until(() => server().open() === 0 && inboundBudget.stats().arriving === 0);
     say('/a', ok('anew'));
     expect(await textOf('/a')).to.equal('anew');
   });
 
-  it('tells each what went wrong, and keeps nothing of it', async () => {
+  it('gives each the error, and stores nothing of it', async () => {
     const { asked, send } = hold('/a');
     const all = [bring('/a'), bring('/a')];
     await asked();
     send(`HTTP/1.1 404 None\r\n${fresh}content-length: 0\r\n\r\n`);
-    for (const each of all) expect((await rejection(each)).code).to.equal('source_failed');
+    for (const each of all) expect(await codeOf(each)).to.equal('source_failed');
     expect(inboundBudget.stats()).to.deep.equal({ arriving: 0, bytes: 0 });
     say('/a', ok('well'));
     expect(await textOf('/a')).to.equal('well');
@@ -146,34 +138,33 @@ describe('createSourceFiles', () => {
   it('ends a download that comes too slowly for all who wait', async () => {
     const { asked, waiting } = hold('/a');
     const leader = new AbortController();
-    const all = [bring('/a', { signal: leader.signal }), bring('/a'), bring('/a')];
+    const first = bring('/a', { signal: leader.signal });
+    const others = [bring('/a'), bring('/a')];
     await asked();
     waiting[0]?.write('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\na');
     await until(() => inboundBudget.stats().bytes === 1);
     leader.abort(new Error('gone'));
     time = 60_000;
-    expect((await rejection(all[0] as Promise<unknown>)).message).to.equal('gone');
-    for (const each of all.slice(1)) expect((await rejection(each)).code).to.equal('source_timeout');
+    expect((await rejection(first)).message).to.equal('gone');
+    for (const each of others) expect(await codeOf(each)).to.equal('source_timeout');
   });
 
-  it('asks no server where it may not come', async () => {
-    const busy = async () => {
-      throw new GatewayError('busy');
-    };
-    const all = [bring('/a', { expect: busy }), bring('/a', { expect: busy })];
-    for (const each of all) expect((await rejection(each)).code).to.equal('busy');
+  it('asks no server where the call may not wait for one', async () => {
+    for (const each of [bring('/a', { expect: busy }), bring('/a', { expect: busy })])
+      expect(await codeOf(each)).to.equal('busy');
     expect(server().requests).to.have.length(0);
   });
 
-  it('hands out what is kept without a reservation or a transfer, and holds it once', async () => {
+  it('hands out what is cached without a reservation or a transfer, and holds it once', async () => {
     say('/a', ok('bytes', `${fresh}content-type: image/png\r\n`));
     const first = await bring('/a');
-    const others = [await bring('/a'), await bring('/a')];
-    for (const each of others) {
+    const full = createInboundBudget({ most: 0, bytes: 0, largest: 0 });
+    const beyond = createSourceFiles({ source, inboundBudget: full });
+    const others = [await bring('/a', { expect: busy }), await bring('/a', { signal: AbortSignal.abort() })];
+    for (const each of [...others, await bring('/a', {}, beyond)])
       expect(each).to.include({ bytes: first.bytes, type: 'image/png', shared: true });
-    }
-    expect(server().requests).to.have.length(1);
-    expect(expected).to.equal(1);
+    full.close();
+    expect([server().requests.length, expected]).to.deep.equal([1, 1]);
     expect(uses()).to.deep.equal({ miss: 1, hit: 2 });
     expect(inboundBudget.stats()).to.deep.equal({ arriving: 0, bytes: 5 });
     for (const each of [first, ...others]) {
@@ -182,34 +173,21 @@ describe('createSourceFiles', () => {
       each.release();
     }
     expect(inboundBudget.stats().bytes).to.equal(0);
-    const full = createInboundBudget({ most: 0, bytes: 0, largest: 0 });
-    const again = createSourceFiles({ source, inboundBudget: full });
-    const wish = { tenant: 'a', accept: 'image/*', maxBytes: undefined, signal: AbortSignal.abort() };
-    const checked = again.check(`${server().origin}/a`);
-    const busy = () => Promise.reject(new GatewayError('busy'));
-    expect((await again.bring(checked, { ...wish, expect: busy })).bytes).to.equal(first.bytes);
-    full.close();
   });
 
-  it('hands out to be moved what nobody else has', async () => {
+  it('hands out to be moved what no other call has', async () => {
     say('/a', ok('bytes', 'cache-control: no-store\r\n'));
     const { bytes, shared } = await bring('/a');
     expect(shared).to.equal(false);
     expect(structuredClone(bytes, { transfer: [bytes.buffer] })).to.have.length(5);
   });
 
-  it('counts what was asked about', async () => {
+  it('counts what was revalidated', async () => {
     say('/a', ok('bytes', 'etag: "a"\r\n'));
     await bring('/a');
     routes['/a'] = (socket) => void socket.write('HTTP/1.1 304 Not Modified\r\netag: "a"\r\n\r\n');
     expect(await textOf('/a')).to.equal('bytes');
     expect(uses()).to.deep.equal({ miss: 1, revalidated: 1 });
     expect(expected).to.equal(2);
-  });
-
-  it('judges a url again, whoever checked it', async () => {
-    const wish = { tenant: 'a', accept: '*/*', maxBytes: 1, signal: new AbortController().signal };
-    const refused = files.bring({ href: 'https://127.0.0.1/' }, { ...wish, expect: async () => {} });
-    expect((await rejection(refused)).code).to.equal('source_refused');
   });
 });

@@ -8,11 +8,14 @@ import { until } from '../../needs.js';
 import { type PostServer, startPostServer } from '../download/post-server.js';
 import { operatorToken, startTestGateway, type TestGateway } from '../harness.js';
 import { sendAllThenRead } from '../raw-client.js';
+import { formOf } from './api/job-api.js';
 
 describe('jobs, end to end', function () {
   // A gateway starts with its queue.
   this.timeout(30_000);
 
+  const origin = 'https://app.example.com';
+  const authorization = `Bearer ${operatorToken}`;
   const sources = 'http://127.0.0.1:9100';
   const dataDir = mkdtempSync(join(tmpdir(), 'helper-gateway-jobs-'));
   let receiver: PostServer;
@@ -21,6 +24,7 @@ describe('jobs, end to end', function () {
     receiver = await startPostServer();
     world = await startTestGateway({
       HELPER_OPERATOR_TOKEN: operatorToken,
+      HELPER_CORS_ORIGINS: origin,
       HELPER_DATA_DIR: dataDir,
       HELPER_WEBHOOK_ORIGINS: receiver.origin,
       HELPER_SOURCE_ORIGINS: sources,
@@ -37,6 +41,9 @@ describe('jobs, end to end', function () {
     expect(status, JSON.stringify(json)).to.equal(202);
     return json.data.id;
   }
+
+  const ofOperator = (path: string) =>
+    fetch(`${world.gateway.connectUrl}${path}`, { headers: { authorization } });
 
   async function ended(id: string) {
     return until(async () => {
@@ -63,9 +70,7 @@ describe('jobs, end to end', function () {
   it('give pictures as the helper would', async () => {
     const create = { width: 10, height: 8, channels: 3, background: 'red' } as const;
     const bytes = await sharp({ create }).png().toBuffer();
-    const form = new FormData();
-    form.set('service', 'media/add-border');
-    form.set('width', '3');
+    const form = formOf('service=media/add-border', 'width=3');
     for (const name of ['a.png', 'b.png']) form.append('file', new Blob([new Uint8Array(bytes)]), name);
     const id = await make(form);
     expect(await ended(id)).to.include({ state: 'done', total: 2, done: 2 });
@@ -77,8 +82,13 @@ describe('jobs, end to end', function () {
     expect([...picture.bytes.subarray(1, 4)]).to.deep.equal([...Buffer.from('PNG')]);
   });
 
-  it('count each item once in the usage, and are called off where they wait', async () => {
-    const calls = () => usageOf('text/remove-stopwords');
+  it('count each item once in the usage, and are cancelled where they wait', async () => {
+    async function calls(): Promise<number> {
+      const { data } = await (await ofOperator('/api/tenants/demo/usage')).json();
+      const usage = data.usage as { service: string; calls: number }[];
+      const rows = usage.filter(({ service }) => service === 'text/remove-stopwords');
+      return rows.reduce((sum, row) => sum + row.calls, 0);
+    }
     const before = await calls();
     const inputs = Array.from({ length: 300 }, (_, at) => ({ text: `the ${at}` }));
     const id = await make({ service: 'text/remove-stopwords', inputs });
@@ -101,88 +111,47 @@ describe('jobs, end to end', function () {
   });
 
   it('send a webhook when they have ended, signed by the secret that the operator reads', async () => {
-    const body = {
-      service: 'text/remove-stopwords',
-      inputs: [{ text: 'the cat' }, {}],
-      webhook: { url: `${receiver.origin}/hook` },
-    };
-    const { status, json } = await world.call('/jobs', { body });
-    expect(status).to.equal(202);
+    const job = { service: 'text/remove-stopwords', inputs: [{ text: 'the cat' }, {}] };
+    const id = await make({ ...job, webhook: { url: `${receiver.origin}/hook` } });
     await until(() => receiver.received.length > 0);
 
-    const authorization = `Bearer ${operatorToken}`;
-    const tenant = await fetch(`${world.gateway.connectUrl}/api/tenants/demo`, {
-      headers: { authorization },
-    });
-    const { webhook_secret } = (await tenant.json()).data;
+    const { webhook_secret } = (await (await ofOperator('/api/tenants/demo')).json()).data;
     const [{ body: sent = '', headers = {} } = {}] = receiver.received;
-    const told = new Webhook(webhook_secret).verify(sent, headers as Record<string, string>);
-    expect(told).to.have.property('type', 'job.done');
-    expect(told).to.deep.nested.include({ 'data.id': json.data.id, 'data.done': 1, 'data.failed': 1 });
-    const metrics = await fetch(`${world.gateway.connectUrl}/metrics`, { headers: { authorization } });
-    expect(await metrics.text()).to.include('helper_gateway_webhooks_total{outcome="sent"} 1');
+    const message = new Webhook(webhook_secret).verify(sent, headers as Record<string, string>);
+    expect(message).to.have.property('type', 'job.done');
+    expect(message).to.deep.nested.include({ 'data.id': id, 'data.done': 1, 'data.failed': 1 });
+    const metrics = await (await ofOperator('/metrics')).text();
+    expect(metrics).to.include('helper_gateway_webhooks_total{outcome="sent"} 1');
   });
 
-  async function usageOf(service: string): Promise<number> {
-    const headers = { authorization: `Bearer ${operatorToken}` };
-    const answer = await fetch(`${world.gateway.connectUrl}/api/tenants/demo/usage`, { headers });
-    const { data } = await answer.json();
-    const rows = (data.usage as { service: string; calls: number }[]).filter(
-      (row) => row.service === service,
-    );
-    return rows.reduce((sum, row) => sum + row.calls, 0);
-  }
-});
-
-const origin = 'https://app.example.com';
-
-describe('jobs/api: in a gateway', function () {
-  // A gateway starts with its queue.
-  this.timeout(30_000);
-
-  let gateway: TestGateway;
-  before(async () => {
-    // Nobody works on them here.
-    const env = { HELPER_JOBS: 'off', HELPER_CORS_ORIGINS: origin, HELPER_DOCS: 'off', LOG_LEVEL: 'silent' };
-    gateway = await startTestGateway(env);
-  });
-  after(() => gateway?.close());
-
-  it('makes jobs, shows them and cancels them', async () => {
-    const body = new FormData();
-    body.append('service', 'media/resize');
-    for (const name of ['a', 'b']) body.append('file', new Blob(['x'], { type: 'image/png' }), name);
-    const made = await gateway.call('/jobs', { body });
-    expect(made.status, JSON.stringify(made.json)).to.equal(202);
-    const path = made.headers.get('location') ?? '';
-    expect((await gateway.call(path)).json.data).to.include({
-      id: made.json.data.id,
-      total: 2,
-      state: 'waiting',
-    });
-    expect((await gateway.call(path, { method: 'DELETE' })).json.data).to.include({
-      state: 'cancelled',
-      cancelled: 2,
-    });
-    expect((await gateway.call('/jobs')).json.data.jobs).to.have.length(1);
-  });
-
-  it('refuses a body that is larger than a job’s at its head', async () => {
-    const fields = ['host: x', `authorization: Bearer ${gateway.key}`, 'content-type: application/json'];
+  it('refuse a body that is larger than a job’s at its head', async () => {
+    const fields = ['host: x', `authorization: Bearer ${world.key}`, 'content-type: application/json'];
     const head = `POST /jobs HTTP/1.1\r\n${fields.join('\r\n')}\r\ncontent-length: 70000000\r\n\r\n`;
-    expect((await sendAllThenRead(gateway.url, head, 1000)).status).to.equal(413);
+    expect((await sendAllThenRead(world.url, head, 1000)).status).to.equal(413);
   });
 
-  it('lets pages of other origins do all that, and see what they need', async () => {
-    const asked = {
-      'access-control-request-method': 'DELETE',
-      'access-control-request-headers': 'idempotency-key',
-    };
-    const preflight = await gateway.call('/jobs/job_x', { method: 'OPTIONS', headers: { origin, ...asked } });
+  it('let pages of other origins do all that, and see what they need', async () => {
+    const [method, header] = ['access-control-request-method', 'access-control-request-headers'];
+    const headersOf = { origin, [method]: 'DELETE', [header]: 'idempotency-key' };
+    const preflight = await world.call('/jobs/job_x', { method: 'OPTIONS', headers: headersOf });
     expect(preflight.status).to.equal(204);
     expect(preflight.headers.get('access-control-allow-methods')).to.include('DELETE');
     expect(preflight.headers.get('access-control-allow-headers')).to.include('idempotency-key');
-    const { headers } = await gateway.call('/jobs', { headers: { origin } });
+    const { headers } = await world.call('/jobs', { headers: { origin } });
     expect(headers.get('access-control-expose-headers')).to.include('location,idempotency-replayed');
+  });
+
+  it('leave their items to other processes with HELPER_JOBS=off', async () => {
+    const gateway = await startTestGateway({ HELPER_JOBS: 'off', HELPER_DOCS: 'off' });
+    try {
+      const made = await gateway.call('/jobs', { body: formOf('service=media/resize', 'file@a', 'file@b') });
+      expect(made.status).to.equal(202);
+      const path = made.headers.get('location') ?? '';
+      expect((await gateway.call(path)).json.data).to.include({ total: 2, state: 'waiting' });
+      const { data } = (await gateway.call(path, { method: 'DELETE' })).json;
+      expect(data).to.include({ id: made.json.data.id, state: 'cancelled', cancelled: 2 });
+    } finally {
+      await gateway.close();
+    }
   });
 });

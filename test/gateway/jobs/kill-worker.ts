@@ -7,7 +7,7 @@ import { startWorker } from '../../../gateway/worker.js';
 const [prefix = ''] = process.argv.slice(2);
 const logger = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }));
 await startWorker(loadConfig(process.env), logger, {
-  jobs: { queue: { leaseMs: 600, prefix }, pollMs: 50 },
+  tuning: { queue: { leaseMs: 600, prefix }, pollMs: 50 },
 });
 // Below a supervisor its channel keeps a worker alive; with SQLite and no call, nothing else does.
 setInterval(() => undefined, 60_000);

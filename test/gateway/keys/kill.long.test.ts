@@ -7,7 +7,7 @@ import type { KeyStore } from '../../../gateway/keys/store.js';
 import { onEachDatabase, type TestDatabase } from '../databases.js';
 import type { Acknowledged } from './kill-child.js';
 
-const rounds = Number(process.env.KILL_ROUNDS ?? 8);
+const rounds = Number(process.env.KILL_ROUNDS ?? 5);
 const childFile = new URL('kill-child.js', import.meta.url).pathname;
 
 describe('keys after kill -9', function () {

@@ -1,29 +1,14 @@
 import { database as databaseStore, StoreError } from '../../../gateway/database/store-error.js';
-import { createKeyAdmin, type KeyAdmin } from '../../../gateway/keys/admin.js';
+import { createKeyAdmin } from '../../../gateway/keys/admin.js';
+import type { FoundSecret } from '../../../gateway/keys/model.js';
 import type { KeyStore } from '../../../gateway/keys/store.js';
-import { createKeyVerifier, type KeyVerifier } from '../../../gateway/keys/verifier.js';
-import { createSqliteDatabase, type TestDatabase } from '../databases.js';
+import { createKeyVerifier } from '../../../gateway/keys/verifier.js';
+import { createSqliteDatabase } from '../databases.js';
 import { signing } from '../signing/signing.js';
 import { rejection } from './key-store-contract.js';
 
 /** A store whose reads can be made to fail, to hang before they read, or to deliver late what they have read. */
-interface FaultyStore extends KeyStore {
-  /** Look-ups so far, by hash and by id. */
-  reads(): number;
-  fail(failing: boolean): void;
-  /** Look-ups alone. */
-  failLookups(failing: boolean): void;
-  /** Look-ups wait before they read; returns the way to let them go. */
-  hold(): () => void;
-  /** Look-ups read and then keep the answer back. */
-  holdAnswers(): () => void;
-  /** Until an answer is kept back. */
-  held(): Promise<void>;
-  /** Makes the change log look like another database's. */
-  replaceHistory(): void;
-}
-
-function createFaultyStore(store: KeyStore): FaultyStore {
+function createFaultyStore(store: KeyStore) {
   let reads = 0;
   let failing = false;
   let failingLookups = false;
@@ -51,35 +36,41 @@ function createFaultyStore(store: KeyStore): FaultyStore {
 
   return {
     ...store,
+    /** Look-ups so far, by hash and by id. */
     reads: () => reads,
-    fail(value) {
+    fail(value: boolean): void {
       failing = value;
     },
-    failLookups(value) {
+    /** Look-ups alone. */
+    failLookups(value: boolean): void {
       failingLookups = value;
     },
-    hold() {
+    /** Look-ups wait before they read; returns the way to let them go. */
+    hold(): () => void {
       const { promise, resolve } = gate();
       before = promise;
       return resolve;
     },
-    holdAnswers() {
+    /** Look-ups read and then delay the answer. */
+    holdAnswers(): () => void {
       const { promise, resolve } = gate();
       after = promise;
       ({ promise: held, resolve: markHeld } = gate());
       return resolve;
     },
+    /** Until an answer is delayed. */
     held: () => held,
-    replaceHistory() {
+    /** Makes the change log look like another database's. */
+    replaceHistory(): void {
       shift = 1;
     },
-    find: (hashes) => lookUp(() => store.find(hashes)),
-    findKeys: (ids) => lookUp(() => store.findKeys(ids)),
+    find: (hashes: string[]) => lookUp(() => store.find(hashes)),
+    findKeys: (ids: string[]) => lookUp(() => store.findKeys(ids)),
     async lastChange() {
       guard();
       return store.lastChange();
     },
-    async changesFrom(id, limit) {
+    async changesFrom(id: number, limit: number) {
       guard();
       return (await store.changesFrom(id, limit)).map((change) => ({ ...change, at: change.at + shift }));
     },
@@ -94,36 +85,30 @@ function gate(): { promise: Promise<void>; resolve: () => void } {
   return { promise, resolve };
 }
 
-export const startTime = Date.UTC(2030, 0, 1);
-
-/** A verifier with clocks and a database that the tests move and break; the tenant `acme` is there. */
-export interface VerifierWorld {
-  database: TestDatabase;
-  store: FaultyStore;
-  admin: KeyAdmin;
-  /** Another process's. */
-  elsewhere: KeyAdmin;
-  verifier: KeyVerifier;
-  /** Wall clock, ms. */
-  wall: number;
-  /** Monotonic clock, ms. */
-  elapsed: number;
-  /** `down` and `up`, as they were told. */
-  log: string[];
-  state(key: string): Promise<string>;
-  /** The code of the error that the verification ends with. */
-  failure(key: string): Promise<string>;
-  /** Lets time pass, with a poll after each second as in life. */
-  pass(ms: number): Promise<void>;
-  close(): Promise<void>;
+/** What a look-up finds of a key without any setting. */
+export function foundSecret(tenant: string, { id, hash }: { id: string; hash: string }): FoundSecret {
+  const limits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
+  const webhook = { webhook_version: 1, webhook_rotated_at: null };
+  const unused = { label: null, scopes: null, revoked_at: null, last_used_at: null, signing_version: 1 };
+  return {
+    tenant: { id: tenant, name: tenant, created_at: 1, weight: 1, limits, ...webhook },
+    key: { id, tenant_id: tenant, ...unused, created_at: 1, expires_at: null },
+    secret: { hash, expires_at: null, ended_at: null },
+  };
 }
 
-export async function createVerifierWorld(): Promise<VerifierWorld> {
+export const startTime = Date.UTC(2030, 0, 1);
+
+export type VerifierWorld = Awaited<ReturnType<typeof createVerifierWorld>>;
+
+/** A verifier with clocks (`wall`, `elapsed`) and a database that tests move and break; the tenant `acme` is there. */
+export async function createVerifierWorld() {
   const database = await createSqliteDatabase();
   const store = createFaultyStore(await database.open());
   const clock = { wall: startTime, elapsed: 0 };
   const now = () => clock.wall;
   const services = () => ['text/a'];
+  /** `down` and `up`, as they were reported. */
   const log: string[] = [];
   const verifier = createKeyVerifier({
     store,
@@ -135,15 +120,18 @@ export async function createVerifierWorld(): Promise<VerifierWorld> {
     onDown: () => log.push('down'),
     onUp: () => log.push('up'),
   });
-  const world: VerifierWorld = Object.assign(clock, {
+  const world = Object.assign(clock, {
     database,
     store,
     admin: createKeyAdmin({ store, signing, services, now }),
+    /** Another process's. */
     elsewhere: createKeyAdmin({ store: await database.open(), signing, services, now }),
     verifier,
     log,
     state: async (key: string) => (await verifier.verify(key)).state,
+    /** The code of the error that the verification ends with. */
     failure: async (key: string) => ((await rejection(verifier.verify(key))) as { code: string }).code,
+    /** Lets time pass, with a poll after each second as in life. */
     async pass(ms: number) {
       for (let rest = ms; rest > 0; rest -= 1000) {
         clock.wall += Math.min(rest, 1000);

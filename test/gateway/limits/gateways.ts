@@ -5,44 +5,26 @@ import {
   type EffectiveLimits,
   type LimitedTenant,
   type Limiter,
-  type LimitVerdict,
 } from '../../../gateway/limits/limiter.js';
 import { createQuietLog } from '../usage/quiet.js';
 
 /** The parts of a gateway that limit calls. */
-export interface TestLimiter {
-  limiter: Limiter;
-  logger: ReturnType<typeof createQuietLog>;
-  /** Writes what is charged. */
-  flush(): Promise<boolean>;
-  close(): Promise<void>;
-}
+export type TestLimiter = Awaited<ReturnType<typeof createTestLimiter>>;
 
-export interface TestLimiterOptions {
-  database: Database;
-  redisUrl?: string;
-  redisPrefix?: string;
-  redisTimeoutMs?: number;
-  now?: () => number;
-}
+type LimiterOptions = Parameters<typeof createLimiter>[0];
+type TestLimiterOptions = { database: Database } & Partial<LimiterOptions>;
 
 /** A command may take so long here that a busy machine is no outage; tests of Redis that hangs set less. */
 const patientMs = 20_000;
 
-export async function createTestLimiter({ database, ...options }: TestLimiterOptions): Promise<TestLimiter> {
+export async function createTestLimiter({ database, ...options }: TestLimiterOptions) {
   const logger = createQuietLog();
   const writer = createBatchWriter({ access: database.access(), logger, flushEveryMs: 60_000 });
-  const limiter = await createLimiter({
-    access: database.access(),
-    writer,
-    logger,
-    redisTimeoutMs: patientMs,
-    ...options,
-  });
+  const parts = { access: database.access(), writer, logger };
+  const limiter = await createLimiter({ ...parts, redisTimeoutMs: patientMs, ...options });
   return {
     limiter,
     logger,
-    flush: () => writer.flush(),
     async close() {
       limiter.close();
       await writer.close();
@@ -60,20 +42,9 @@ export function tenantWith(limits: Partial<EffectiveLimits>): LimitedTenant {
 }
 
 /** How many of some calls at once are allowed; they are answered with `status` where one is given. */
-export async function allowed(
-  limiter: Limiter,
-  tenant: LimitedTenant,
-  calls: number,
-  status?: number,
-): Promise<number> {
-  const verdicts: LimitVerdict[] = await Promise.all(
-    Array.from({ length: calls }, () => limiter.take(tenant)),
-  );
+export async function allowed(limiter: Limiter, tenant: LimitedTenant, calls: number, status?: number) {
+  const verdicts = await Promise.all(Array.from({ length: calls }, () => limiter.take(tenant)));
   const granted = verdicts.filter((verdict) => verdict.allowed);
   if (status !== undefined) for (const verdict of granted) verdict.settle(status);
   return granted.length;
-}
-
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

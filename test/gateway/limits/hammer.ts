@@ -4,9 +4,10 @@
  * allowed.
  */
 
+import { setTimeout as pause } from 'node:timers/promises';
 import type { LimitedTenant } from '../../../gateway/limits/limiter.js';
 import { createSqliteDatabase } from '../databases.js';
-import { createTestLimiter, pause } from './gateways.js';
+import { createTestLimiter } from './gateways.js';
 
 export interface Hammering {
   tenant: LimitedTenant;

@@ -1,21 +1,23 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Database } from '../../../gateway/database/database.js';
-import { createMonthClock, rateLimitFields, resolveLimits } from '../../../gateway/limits/limiter.js';
+import {
+  createLimitsOf,
+  createMonthClock,
+  type EffectiveLimits,
+  rateLimitFields,
+} from '../../../gateway/limits/limiter.js';
 import { skipWithout, until } from '../../needs.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
-import { allowed, createTestLimiter, pause, type TestLimiter, tenantWith } from './gateways.js';
+import { allowed, createTestLimiter, type TestLimiter, tenantWith } from './gateways.js';
 import { answers, forget, freshPrefix, REDIS_URL } from './redis-servers.js';
 
 const prefix = freshPrefix();
 
 const backends = [
-  { name: 'memory', there: async () => true, options: () => ({}) },
-  {
-    name: 'Redis',
-    there: () => answers(REDIS_URL),
-    options: () => ({ redisUrl: REDIS_URL, redisPrefix: prefix }),
-  },
+  { name: 'memory', there: async () => true, options: {} },
+  { name: 'Redis', there: () => answers(REDIS_URL), options: { redisUrl: REDIS_URL, redisPrefix: prefix } },
 ];
 
 for (const { name, there, options } of backends) {
@@ -28,7 +30,7 @@ for (const { name, there, options } of backends) {
       if (!(await there())) return skipWithout(this, `a ${name} server at ${REDIS_URL}`);
       files = await createSqliteDatabase();
       database = await files.connect();
-      gateway = await createTestLimiter({ database, ...options() });
+      gateway = await createTestLimiter({ database, ...options });
     });
 
     after(async () => {
@@ -37,24 +39,21 @@ for (const { name, there, options } of backends) {
       if (gateway) await forget(REDIS_URL, prefix).catch(() => {});
     });
 
-    it('allows exactly the rate of calls at once', async () => {
-      expect(await allowed(gateway.limiter, tenantWith({ rate: 20 }), 100)).to.equal(20);
+    it('allows exactly the rate of calls at once, to each tenant by itself', async () => {
+      for (const rate of [20, 4])
+        expect(await allowed(gateway.limiter, tenantWith({ rate }), 100)).to.equal(rate);
     });
 
+    const consumeTwice = (limits: Partial<EffectiveLimits>, { limiter } = gateway) => {
+      const tenant = tenantWith(limits);
+      return Promise.all([limiter.take(tenant), limiter.take(tenant)]);
+    };
+
     it('says when to come back, and how much was allowed', async () => {
-      const tenant = tenantWith({ rate: 1 });
-      const [first, second] = await Promise.all([gateway.limiter.take(tenant), gateway.limiter.take(tenant)]);
-      expect(first).to.deep.include({ allowed: true });
-      expect(first.headers).to.deep.equal({
-        'RateLimit-Policy': '"rate";q=1;w=1',
-        RateLimit: '"rate";r=0;t=1',
-      });
-      expect(second).to.deep.equal({
-        allowed: false,
-        code: 'rate_limited',
-        retryAfter: 1,
-        headers: first.headers,
-      });
+      const [first, second] = await consumeTwice({ rate: 1 });
+      const headers = { 'RateLimit-Policy': '"rate";q=1;w=1', RateLimit: '"rate";r=0;t=1' };
+      expect(first).to.deep.include({ allowed: true, headers });
+      expect(second).to.deep.equal({ allowed: false, code: 'rate_limited', retryAfter: 1, headers });
     });
 
     it('allows the rate again after a second, however many calls were refused meanwhile', async () => {
@@ -72,19 +71,13 @@ for (const { name, there, options } of backends) {
       expect(await allowed(gateway.limiter, tenant, 30)).to.equal(5);
     });
 
-    it('tells of the burst when it is being spent', async () => {
-      const tenant = tenantWith({ rate: 1, burst: 3 });
-      const [, { headers }] = await Promise.all([gateway.limiter.take(tenant), gateway.limiter.take(tenant)]);
+    it('reports the burst when it is being spent', async () => {
+      const [, { headers }] = await consumeTwice({ rate: 1, burst: 3 });
       expect(headers['RateLimit-Policy']).to.equal('"rate";q=1;w=1, "burst";q=3;w=10');
       expect(headers.RateLimit).to.match(/^"rate";r=0;t=1, "burst";r=2;t=(9|10)$/);
     });
 
-    it('counts each tenant by itself', async () => {
-      await allowed(gateway.limiter, tenantWith({ rate: 3 }), 10);
-      expect(await allowed(gateway.limiter, tenantWith({ rate: 4 }), 10)).to.equal(4);
-    });
-
-    it('neither limits nor tells a tenant without limits', async () => {
+    it('neither limits a tenant without limits nor sends it fields', async () => {
       const tenant = tenantWith({});
       expect(await allowed(gateway.limiter, tenant, 1000)).to.equal(1000);
       expect((await gateway.limiter.take(tenant)).headers).to.deep.equal({});
@@ -125,24 +118,17 @@ for (const { name, there, options } of backends) {
 
     it('says when a quota begins again', async () => {
       const now = () => Date.UTC(2025, 1, 28, 23, 59, 30);
-      const other = await createTestLimiter({ database, ...options(), now });
-      const tenant = tenantWith({ monthlyQuota: 1 });
-      const granted = await other.limiter.take(tenant);
-      expect(granted.headers).to.deep.equal({
-        'RateLimit-Policy': '"quota";q=1;w=2419200',
-        RateLimit: '"quota";r=0;t=30',
-      });
-      expect(await other.limiter.take(tenant)).to.deep.include({
-        allowed: false,
-        code: 'quota_exceeded',
-        retryAfter: 30,
-      });
+      const other = await createTestLimiter({ database, ...options, now });
+      const [granted, refused] = await consumeTwice({ monthlyQuota: 1 }, other);
+      const headers = { 'RateLimit-Policy': '"quota";q=1;w=2419200', RateLimit: '"quota";r=0;t=30' };
+      expect(granted).to.deep.include({ allowed: true, headers });
+      expect(refused).to.deep.include({ allowed: false, code: 'quota_exceeded', retryAfter: 30 });
       await other.close();
     });
 
     it('begins a quota anew with the month in UTC', async () => {
       let at = Date.UTC(2025, 0, 31, 23, 59, 59, 999);
-      const other = await createTestLimiter({ database, ...options(), now: () => at });
+      const other = await createTestLimiter({ database, ...options, now: () => at });
       const tenant = tenantWith({ monthlyQuota: 2 });
       expect(await allowed(other.limiter, tenant, 5, 200)).to.equal(2);
       at += 1;
@@ -166,30 +152,24 @@ for (const { name, there, options } of backends) {
       expect(await allowed(gateway.limiter, tenant, 10, 200)).to.equal(1);
     });
 
-    it('settles a call once', async () => {
+    it('settles a call once, and grants a raised quota at once', async () => {
       const tenant = tenantWith({ monthlyQuota: 1 });
       const verdict = await gateway.limiter.take(tenant);
       if (!verdict.allowed) throw new Error('refused');
-      verdict.settle(200);
-      verdict.settle(400);
+      for (const status of [200, 400]) verdict.settle(status);
       await pause(5);
       expect(await allowed(gateway.limiter, tenant, 5)).to.equal(0);
-    });
-
-    it('takes a raised quota at once', async () => {
-      const tenant = tenantWith({ monthlyQuota: 1 });
-      await allowed(gateway.limiter, tenant, 5, 200);
       tenant.limits.monthlyQuota = 4;
       expect(await allowed(gateway.limiter, tenant, 10, 200)).to.equal(3);
     });
 
     it('remembers a quota through a restart, even of a Redis that keeps nothing', async () => {
       const tenant = tenantWith({ monthlyQuota: 5 });
-      const before = await createTestLimiter({ database, ...options() });
+      const before = await createTestLimiter({ database, ...options });
       await allowed(before.limiter, tenant, 3, 200);
       await before.close();
       if (name === 'Redis') await forget(REDIS_URL, `${prefix}quota`);
-      const after = await createTestLimiter({ database, ...options() });
+      const after = await createTestLimiter({ database, ...options });
       expect(await allowed(after.limiter, tenant, 10, 200)).to.equal(2);
       await after.close();
     });
@@ -197,22 +177,19 @@ for (const { name, there, options } of backends) {
 }
 
 describe('tenant limits', () => {
-  const defaults = { rate: 50, burst: 0, monthlyQuota: 1000, inFlight: 4 };
-  const none = { rate: null, burst: null, monthly_quota: null, in_flight: null };
-
-  it('are the defaults where a tenant has none of its own', () => {
-    expect(resolveLimits(none, defaults)).to.deep.equal(defaults);
-    expect(resolveLimits({ ...none, rate: 5 }, defaults)).to.deep.equal({ ...defaults, rate: 5 });
-  });
-
-  it('are its own, as they are stored, where it has some', () => {
+  it('are its own, as they are stored, else the defaults, else none', () => {
+    const defaults = { rate: 50, burst: 0, monthlyQuota: 1000, inFlight: 4 };
+    const none = { rate: null, burst: null, monthly_quota: null, in_flight: null };
     const own = { rate: 0, burst: 7, monthly_quota: 0, in_flight: 2 };
-    expect(resolveLimits(own, defaults)).to.deep.equal({ rate: 0, burst: 7, monthlyQuota: 0, inFlight: 2 });
-  });
-
-  it('leave what the gateway does not limit without limit', () => {
     const unlimited = { ...defaults, monthlyQuota: null, inFlight: null };
-    expect(resolveLimits(none, unlimited)).to.deep.equal(unlimited);
+    for (const [stored, given, limits] of [
+      [none, defaults, defaults],
+      [{ ...none, rate: 5 }, defaults, { ...defaults, rate: 5 }],
+      [own, defaults, { rate: 0, burst: 7, monthlyQuota: 0, inFlight: 2 }],
+      [none, unlimited, unlimited],
+    ] as const) {
+      expect(createLimitsOf(given)(stored)).to.deep.equal(limits);
+    }
   });
 });
 
@@ -222,35 +199,25 @@ const none = { rate: 0, burst: 0, monthlyQuota: null, inFlight: null };
 describe('RateLimit fields', () => {
   it('name every policy in force and every state known', () => {
     const limits = { rate: 50, burst: 100, monthlyQuota: 10_000, inFlight: 4 };
-    const second = { limit: 50, remaining: 0, resetMs: 1 };
-    const burst = { limit: 100, remaining: 98, resetMs: 9001 };
-    const rate = { allowed: true, second, burst };
+    const second = { remaining: 0, resetMs: 1 };
+    const rate = { allowed: true, second, burst: { remaining: 98, resetMs: 9001 } };
     expect(rateLimitFields(limits, { rate, remaining: 9000, month })).to.deep.equal({
       'RateLimit-Policy':
         '"rate";q=50;w=1, "burst";q=100;w=10, "quota";q=10000;w=2678400, "in-flight";q=4;qu="concurrent-requests"',
       RateLimit: '"rate";r=0;t=1, "burst";r=98;t=10, "quota";r=9000;t=1000',
     });
-  });
-
-  it('are missing for a tenant without limits', () => {
+    const ofNothing = rateLimitFields({ ...none, monthlyQuota: 0 }, { remaining: 0, month });
+    expect(ofNothing['RateLimit-Policy']).to.equal('"quota";q=0;w=2678400');
     expect(rateLimitFields(none, { month })).to.deep.equal({});
-  });
-
-  it('tell a quota of nothing', () => {
-    const fields = rateLimitFields({ ...none, monthlyQuota: 0 }, { remaining: 0, month });
-    expect(fields['RateLimit-Policy']).to.equal('"quota";q=0;w=2678400');
   });
 });
 
 describe('month', () => {
   const monthOf = createMonthClock();
 
-  it('is told in UTC with what is left of it', () => {
-    expect(monthOf(Date.UTC(2024, 1, 28))).to.deep.equal({
-      name: '2024-02',
-      seconds: 29 * 86_400,
-      left: 172_800,
-    });
+  it('is named in UTC with what is left of it', () => {
+    const february = { name: '2024-02', seconds: 29 * 86_400, left: 172_800 };
+    expect(monthOf(Date.UTC(2024, 1, 28))).to.deep.equal(february);
     expect(monthOf(Date.UTC(2024, 11, 31, 23, 59, 59, 1))).to.include({ name: '2024-12', left: 1 });
   });
 

@@ -17,8 +17,8 @@ function accessThat(answer: () => Promise<never>): Access<QuotaTables> {
   return { kind: 'sqlite', run: answer, change: answer };
 }
 
-async function charge(ledger: QuotaLedger, tenant: string, calls: number): Promise<void> {
-  const account = await ledger.open(tenant, month);
+async function charge(ledger: QuotaLedger, tenant: string, calls: number, of = month): Promise<void> {
+  const account = await ledger.open(tenant, of);
   for (let call = 0; call < calls; call += 1) {
     account.hold();
     account.charge();
@@ -33,11 +33,8 @@ describe('quota ledger', () =>
     });
 
     function openLedger() {
-      const writer = createBatchWriter({
-        access: database.access(),
-        logger: createQuietLog(),
-        flushEveryMs: 60_000,
-      });
+      const access = database.access();
+      const writer = createBatchWriter({ access, logger: createQuietLog(), flushEveryMs: 60_000 });
       const ledger = createQuotaLedger(database.access());
       writer.add(ledger);
       return { ledger, writer };
@@ -80,11 +77,7 @@ describe('quota ledger', () =>
 
     it('forgets months long past, and never the current one', async () => {
       const { ledger, writer } = openLedger();
-      for (const one of ['2025-01', '2025-11', '2026-01']) {
-        const account = await ledger.open('acme', one);
-        account.hold();
-        account.charge();
-      }
+      for (const one of ['2025-01', '2025-11', '2026-01']) await charge(ledger, 'acme', 1, one);
       await writer.flush();
       await database.access().change((trx) => pruneQuotas(1)(trx, Date.UTC(2026, 0, 15), 1_000));
       const { run } = database.access<QuotaTables>();
@@ -104,9 +97,7 @@ describe('quota ledger on a database that is away', () => {
     const ledger = createQuotaLedger(accessThat(() => new Promise(() => {})));
     // Timers go off in their order, however late.
     let longer = false;
-    const timer = setTimeout(() => {
-      longer = true;
-    }, 3000);
+    const timer = setTimeout(() => (longer = true), 3000);
     await charge(ledger, 'acme', 2);
     clearTimeout(timer);
     expect(longer).to.equal(false);

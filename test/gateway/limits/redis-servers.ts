@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { Redis } from 'ioredis';
-import { until } from '../../needs.js';
+import { freePorts, until } from '../../needs.js';
 
 export const REDIS_URL = process.env.TEST_REDIS_URL ?? 'redis://127.0.0.1:6379';
 
@@ -12,12 +11,9 @@ export function freshPrefix(): string {
   return `hg-test-${randomBytes(6).toString('hex')}:`;
 }
 
-async function withClient<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
-  const client = new Redis(url, {
-    retryStrategy: () => null,
-    maxRetriesPerRequest: 0,
-    connectTimeout: 20_000,
-  });
+export async function withClient<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
+  const once = { retryStrategy: () => null, maxRetriesPerRequest: 0 };
+  const client = new Redis(url, { ...once, connectTimeout: 20_000 });
   client.on('error', () => {});
   try {
     return await work(client);
@@ -27,10 +23,7 @@ async function withClient<T>(url: string, work: (client: Redis) => Promise<T>): 
 }
 
 export function answers(url: string): Promise<boolean> {
-  return withClient(url, (client) => client.ping()).then(
-    () => true,
-    () => false,
-  );
+  return withClient(url, (client) => client.ping()).then(Boolean, () => false);
 }
 
 /** Deletes every key that begins with the prefix, as a Redis does that lost its memory. */
@@ -41,31 +34,12 @@ export function forget(url: string, prefix: string): Promise<void> {
   });
 }
 
-export { withClient };
-
 /** A Redis server of a test's own, without anything on disk. */
-export interface OwnRedis {
-  url: string;
-  start(): Promise<void>;
-  /** Ends at once, like a crash. */
-  kill(): Promise<void>;
-  /** Hangs: connections stay open and nothing is answered. */
-  pause(): void;
-  resume(): void;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}
+export type OwnRedis = NonNullable<Awaited<ReturnType<typeof createOwnRedis>>>;
 
 /** Undefined where there is no `redis-server` to run. */
-export async function createOwnRedis(): Promise<OwnRedis | undefined> {
-  const port = await freePort();
+export async function createOwnRedis() {
+  const [port] = await freePorts(1);
   const url = `redis://127.0.0.1:${port}`;
   let child: ChildProcess | undefined;
 
@@ -90,7 +64,9 @@ export async function createOwnRedis(): Promise<OwnRedis | undefined> {
   return {
     url,
     start,
+    /** Ends at once, like a crash. */
     kill,
+    /** Hangs: connections stay open and nothing is answered. */
     pause: () => void child?.kill('SIGSTOP'),
     resume: () => void child?.kill('SIGCONT'),
   };

@@ -46,12 +46,8 @@ describe('limiter whose Redis fails', () => {
   });
 
   async function open(options: { redisTimeoutMs?: number } = {}): Promise<TestLimiter> {
-    const gateway = await createTestLimiter({
-      database,
-      redisUrl: redis.url,
-      redisPrefix: prefix,
-      ...options,
-    });
+    const where = { database, redisUrl: redis.url, redisPrefix: prefix };
+    const gateway = await createTestLimiter({ ...where, ...options });
     gateways.push(gateway);
     return gateway;
   }
@@ -96,28 +92,25 @@ describe('limiter whose Redis fails', () => {
     const tenant = tenantWith({ rate: 20, monthlyQuota: 100 });
     expect(await allowed(gateway.limiter, tenant, 50)).to.be.within(1, 20);
     await logged(gateway, outage);
-    let turned = false;
-    setImmediate(() => {
-      turned = true;
-    });
+    let isLater = false;
+    setImmediate(() => (isLater = true));
     for (let call = 0; call < 100; call += 1) await gateway.limiter.take(tenantWith({ rate: 1 }));
-    expect(turned).to.equal(false);
+    expect(isLater).to.equal(false);
     redis.resume();
     await logged(gateway, back);
   });
 
-  it('does not take a busy moment of its own for an outage', async () => {
+  it('does not mistake a busy moment of its own for an outage', async () => {
     const gateway = await open({ redisTimeoutMs: 1000 });
     const tenant = tenantWith({ rate: 20 });
     const calls = [gateway.limiter.take(tenant), gateway.limiter.take(tenant)];
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1200);
     await Promise.all(calls);
     // It asks Redis by itself, and goes on sharing once it has heard of it.
-    await until(
-      async () =>
-        (await gateway.limiter.take(tenantWith({ rate: 20 }))).headers['RateLimit-Policy'] ===
-        '"rate";q=20;w=1',
-    );
+    await until(async () => {
+      const { headers } = await gateway.limiter.take(tenantWith({ rate: 20 }));
+      return headers['RateLimit-Policy'] === '"rate";q=20;w=1';
+    });
     expect(messages(gateway)).to.deep.equal([]);
   });
 

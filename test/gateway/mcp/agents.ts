@@ -1,5 +1,3 @@
-import { createServer, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { Context } from 'mocha';
 import { toolFile } from '../../needs.js';
@@ -15,27 +13,23 @@ export interface Agent {
 
 const identity = { name: 'test', version: '1.0.0' };
 
-function requestInit(key: string): { headers: Record<string, string> } {
-  return { headers: { authorization: `Bearer ${key}` } };
-}
+const endpoint = (url: string, key: string) =>
+  [new URL(`${url}/mcp`), { requestInit: { headers: { authorization: `Bearer ${key}` } } }] as const;
 
-/** The official client of the newest protocol, held to it. */
-export async function modernAgent(url: string, key: string): Promise<Agent> {
-  const client = new Client(identity, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
-  await client.connect(
-    new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: requestInit(key) }),
-  );
-  return client;
-}
+/** The official client, held to one protocol. */
+const agentOf =
+  (mode: 'legacy' | { pin: string }) =>
+  async (url: string, key: string): Promise<Agent> => {
+    const client = new Client(identity, { versionNegotiation: { mode } });
+    await client.connect(new StreamableHTTPClientTransport(...endpoint(url, key)));
+    return client;
+  };
 
-/** The same client with the protocol before it. */
-export async function olderAgent(url: string, key: string): Promise<Agent> {
-  const client = new Client(identity, { versionNegotiation: { mode: 'legacy' } });
-  await client.connect(
-    new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: requestInit(key) }),
-  );
-  return client;
-}
+/** With the newest protocol. */
+export const modernAgent = agentOf({ pin: '2026-07-28' });
+
+/** With the protocol before it. */
+export const olderAgent = agentOf('legacy');
 
 /** The first version of the official client, as most agents have it. CI alone installs it. */
 async function firstAgent(url: string, key: string, context: Context): Promise<Agent> {
@@ -43,7 +37,7 @@ async function firstAgent(url: string, key: string, context: Context): Promise<A
   const first = await import(`${built}/index.js`);
   const { StreamableHTTPClientTransport: Transport } = await import(`${built}/streamableHttp.js`);
   const client = new first.Client(identity);
-  await client.connect(new Transport(new URL(`${url}/mcp`), { requestInit: requestInit(key) }));
+  await client.connect(new Transport(...endpoint(url, key)));
   return client;
 }
 
@@ -53,19 +47,3 @@ export const agents = {
   '2025-11-25': olderAgent,
   '2025-11-25, version 1 of the SDK': firstAgent,
 };
-
-/** Hands requests on with a key, for clients that cannot be told one; Host and Origin stay as they came. */
-export async function startKeyProxy(target: string, key: string): Promise<{ url: string; server: Server }> {
-  const server = createServer((incoming, outgoing) => {
-    const headers = { ...incoming.headers, authorization: `Bearer ${key}` };
-    const onward = request(`${target}${incoming.url}`, { method: incoming.method ?? 'GET', headers });
-    onward.on('response', (response) => {
-      outgoing.writeHead(response.statusCode ?? 502, response.headers);
-      response.pipe(outgoing);
-    });
-    onward.on('error', () => outgoing.destroy());
-    incoming.pipe(onward);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { url: `http://localhost:${(server.address() as AddressInfo).port}`, server };
-}

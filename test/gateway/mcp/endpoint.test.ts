@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { hostProblem } from '../../../gateway/mcp/endpoint.js';
 import { fixture } from '../../fixtures.js';
@@ -6,9 +8,17 @@ import { startTestGateway, type TestGateway } from '../harness.js';
 
 const accept = 'application/json, text/event-stream';
 
-function rpc(method: string, params: Record<string, unknown> = {}): Record<string, unknown> {
-  return { jsonrpc: '2.0', id: 1, method, params };
-}
+const rpc = (method: string, params: object = {}) => ({ jsonrpc: '2.0', id: 1, method, params });
+
+const client = { name: 'test', version: '1' };
+const older = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: client };
+const newer = (version: string) => ({
+  _meta: {
+    'io.modelcontextprotocol/protocolVersion': version,
+    'io.modelcontextprotocol/clientInfo': client,
+    'io.modelcontextprotocol/clientCapabilities': {},
+  },
+});
 
 describe('POST /mcp', () => {
   let api: TestGateway;
@@ -36,29 +46,20 @@ describe('POST /mcp', () => {
     return { ...answer, message: data ? JSON.parse(data) : answer.json };
   }
 
+  /** Calls a tool with params as they are written. */
+  const call = (params: string) => post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`);
+
   /** With a Host, a method or no Accept of its own, which fetch does not let one set. */
-  function send(
-    headers: Record<string, string>,
-    method = 'POST',
-  ): Promise<{ head: IncomingMessage; body: string }> {
+  async function send(headers: Record<string, string>, method = 'POST') {
     const authorization = `Bearer ${api.key}`;
     const own = { 'content-type': 'application/json', authorization, ...headers };
-    return new Promise((resolve, reject) => {
-      const sent = request(`${api.url}/mcp`, { method, headers: own }, (head) => {
-        let body = '';
-        head.on('data', (chunk) => {
-          body += chunk;
-        });
-        head.on('end', () => resolve({ head, body }));
-      });
-      sent.on('error', reject).end(method === 'POST' ? JSON.stringify(rpc('tools/list')) : undefined);
-    });
+    const sent = request(`${api.url}/mcp`, { method, headers: own });
+    sent.end(method === 'POST' ? JSON.stringify(rpc('tools/list')) : undefined);
+    const [head] = (await once(sent, 'response')) as [IncomingMessage];
+    return { head, body: await text(head) };
   }
 
-  const statusBy = async (headers: Record<string, string>) =>
-    (await send({ accept, ...headers })).head.statusCode;
-
-  it('wants a key, as everywhere, in the header or the query', async () => {
+  it('requires a key, as everywhere, in the header or the query', async () => {
     const { status, headers, json } = await post(rpc('tools/list'), {}, null);
     expect([status, json.error.code]).to.deep.equal([401, 'key_missing']);
     expect(headers.get('www-authenticate')).to.match(/^Bearer/);
@@ -68,12 +69,11 @@ describe('POST /mcp', () => {
   });
 
   it('is the only method', async () => {
-    for (const method of ['GET', 'DELETE', 'PUT', 'TRACE', 'PROPFIND', 'HEAD']) {
+    for (const method of ['GET', 'DELETE', 'PUT', 'TRACE', 'PROPFIND', 'HEAD', 'OPTIONS']) {
       const { head } = await send({}, method);
-      expect([head.statusCode, head.headers.allow], method).to.deep.equal([405, 'POST']);
+      const status = method === 'OPTIONS' ? 204 : 405;
+      expect([head.statusCode, head.headers.allow], method).to.deep.equal([status, 'POST']);
     }
-    const { head } = await send({}, 'OPTIONS');
-    expect([head.statusCode, head.headers.allow]).to.deep.equal([204, 'POST']);
   });
 
   it('answers whatever a client accepts, as a stream where it reads one', async () => {
@@ -85,10 +85,8 @@ describe('POST /mcp', () => {
       [undefined, 'application/json'],
     ] as const) {
       const { head, body } = await send(given === undefined ? {} : { accept: given });
-      expect([head.statusCode, head.headers['content-type']?.split(';')[0]], given).to.deep.equal([
-        200,
-        type,
-      ]);
+      expect(head.statusCode, given).to.equal(200);
+      expect(head.headers['content-type']?.split(';')[0], given).to.equal(type);
       const message = JSON.parse(type === 'application/json' ? body : body.slice(body.indexOf('{')));
       expect(message.result.tools).to.be.an('array').that.is.not.empty;
     }
@@ -103,60 +101,45 @@ describe('POST /mcp', () => {
 
   it('refuses a name that is given twice, a tool’s in the words of HTTP', async () => {
     const given = '{"text": "one, two", "least": 1, "t\\u0065xt": "three", "least": 2}';
-    const call = (params: string) =>
-      post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`);
     const { message } = await call(`{"arguments": ${given} , "name": "counted"}`);
-    const { json } = await api.call('/counted', {
-      method: 'POST',
-      body: given,
-      headers: { 'content-type': 'application/json' },
-    });
-    const words = json.error.details.map(
-      ({ field, problem }: Record<string, string>) => `${field} ${problem}`,
-    );
-    expect(words).to.have.length(2);
-    expect(message.result.content[0].text).to.equal(
-      [`invalid_input: ${json.error.message}`, ...words].join('\n'),
-    );
-
+    const headers = { 'content-type': 'application/json' };
+    const { error } = (await api.call('/counted', { method: 'POST', body: given, headers })).json;
+    const lines = error.details.map(({ field, problem }: Record<string, string>) => `${field} ${problem}`);
+    expect(lines).to.have.length(2);
+    const words = [`invalid_input: ${error.message}`, ...lines].join('\n');
+    expect(message.result.content[0].text).to.equal(words);
     const twice = await call('{"name": "file", "arguments": {}, "name": "counted"}');
     expect([twice.status, twice.message.error.code]).to.deep.equal([400, -32600]);
-    expect(twice.message.error.message).to.include('"name" must be given once');
-    const methods = await post('{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"tools/call"}');
-    expect([methods.status, methods.message.error.code]).to.deep.equal([400, -32600]);
   });
 
   it('is refused for a foreign host or page, before the key is looked at', async () => {
-    expect(await statusBy({ host: 'evil.example' })).to.equal(403);
-    expect(await statusBy({ host: 'evil.example', authorization: '' })).to.equal(403);
-    expect(await statusBy({ origin: 'http://evil.example' })).to.equal(403);
-    expect(await statusBy({ host: 'api.example.com', origin: 'https://app.example.com' })).to.equal(200);
-    expect(await statusBy({ host: 'localhost:1', origin: 'http://localhost:1' })).to.equal(200);
+    for (const [headers, status] of [
+      [{ host: 'evil.example', authorization: '' }, 403],
+      [{ origin: 'http://evil.example' }, 403],
+      [{ host: 'api.example.com', origin: 'https://app.example.com' }, 200],
+      [{ host: 'localhost:1', origin: 'http://localhost:1' }, 200],
+    ] as const)
+      expect((await send({ accept, ...headers })).head.statusCode).to.equal(status);
   });
 
-  it('takes one message of JSON', async () => {
-    const bad = async (body: unknown, headers = {}) => {
+  it('accepts one message of JSON', async () => {
+    for (const [body, headers, ...expected] of [
+      ['{"jsonrpc":', {}, 400, -32700],
+      ['', {}, 400, -32700],
+      [[rpc('tools/list')], {}, 400, -32600],
+      ['a=1', { 'content-type': 'text/plain' }, 415, 'unsupported_media_type'],
+      ['7', { 'content-encoding': 'gzip' }, 415, 'unsupported_media_type'],
+      ['x'.repeat(2_000_000), {}, 413, 'too_large'],
+    ] as const) {
       const { status, message } = await post(body, headers);
-      return [status, message.error.code];
-    };
-    expect(await bad('{"jsonrpc":')).to.deep.equal([400, -32700]);
-    expect(await bad('')).to.deep.equal([400, -32700]);
-    expect(await bad([rpc('tools/list')])).to.deep.equal([400, -32600]);
-    expect(await bad('7')).to.deep.equal([400, -32600]);
-    expect(await bad('a=1', { 'content-type': 'text/plain' })).to.deep.equal([415, 'unsupported_media_type']);
-    const { status, message } = await post('7', { 'content-encoding': 'gzip' });
-    expect([status, message.error.message]).to.deep.equal([415, 'Send application/json, not compressed.']);
-    expect(await bad('x'.repeat(2_000_000))).to.deep.equal([413, 'too_large']);
+      expect([status, message.error.code]).to.deep.equal(expected);
+    }
   });
 
   it('bounds what the protocol’s server reads and what it says of it', async () => {
-    const many = (count: number) => Array.from({ length: count }, () => 1);
+    const many = (count: number) => Array<number>(count).fill(1);
     const initialize = (icons: unknown[]) =>
-      rpc('initialize', {
-        protocolVersion: '2025-11-25',
-        clientInfo: { name: 'x', version: '1', icons },
-        capabilities: {},
-      });
+      rpc('initialize', { ...older, clientInfo: { ...client, icons } });
     const long = await post(initialize(many(500_000)));
     expect([long.status, long.message.error.code, long.message.id]).to.deep.equal([400, -32600, 1]);
     for (const acceptable of [accept, 'application/json']) {
@@ -165,12 +148,7 @@ describe('POST /mcp', () => {
       expect(wrong.bytes.byteLength).to.be.within(500, 4200);
     }
     const version = 'x'.repeat(60_000);
-    const _meta = {
-      'io.modelcontextprotocol/protocolVersion': version,
-      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-      'io.modelcontextprotocol/clientCapabilities': {},
-    };
-    const unknown = await post(rpc('tools/list', { _meta }));
+    const unknown = await post(rpc('tools/list', newer(version)));
     expect(unknown.status).to.equal(400);
     expect(unknown.bytes.byteLength).to.be.within(50, 4096);
     const given = Object.fromEntries(many(300).map((_, at) => [`n${at}${'"'.repeat(50)}`, '"'.repeat(500)]));
@@ -180,97 +158,61 @@ describe('POST /mcp', () => {
   });
 
   it('reads long arguments as any body', async () => {
-    const call = async (input: string) => {
-      const params = `{"name":"text_remove-stopwords","arguments":${input}}`;
-      const { message } = await post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`);
-      return message.result.content[0].text as string;
-    };
     const text = 'ab '.repeat(100_000);
-    expect(JSON.parse(await call(JSON.stringify({ text }))).text).to.equal(text);
     const names = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`n${at}`, text.slice(0, 20)]));
-    expect(await call(JSON.stringify(names))).to.include('must not hold more than 1000 names');
-    expect(await call(`{"text":"${text}","language":"eng","text":""}`)).to.include('text must be given once');
-    expect(await call(JSON.stringify({ text: 'ab '.repeat(350_000) }))).to.match(/^too_large: /);
+    for (const [input, answer] of [
+      [JSON.stringify({ text }), JSON.stringify({ text })],
+      [JSON.stringify(names), 'must not hold more than 1000 names'],
+      [`{"text":"${text}","language":"eng","text":""}`, 'text must be given once'],
+      [JSON.stringify({ text: 'ab '.repeat(350_000) }), 'too_large: '],
+    ] as const) {
+      const { message } = await call(`{"name":"text_remove-stopwords","arguments":${input}}`);
+      expect(message.result.content[0].text).to.include(answer);
+    }
   });
 
   it('answers in the protocol that it is spoken to', async () => {
-    const initialize = rpc('initialize', {
-      protocolVersion: '2025-11-25',
-      capabilities: {},
-      clientInfo: { name: 'test', version: '1' },
-    });
-    const { message } = await post(initialize);
-    expect(message.result.protocolVersion).to.equal('2025-11-25');
-    expect(message.result.capabilities).to.deep.equal({ tools: { listChanged: false } });
-    const _meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-      'io.modelcontextprotocol/clientCapabilities': {},
-    };
-    const modern = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover' };
-    const discovered = await post(rpc('server/discover', { _meta }), modern);
+    const { message } = await post(rpc('initialize', older));
+    const capabilities = { tools: { listChanged: false } };
+    expect(message.result).to.deep.include({ protocolVersion: '2025-11-25', capabilities });
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover' };
+    const discovered = await post(rpc('server/discover', newer('2026-07-28')), headers);
     expect(discovered.message.result.supportedVersions).to.include('2026-07-28');
-  });
-
-  it('leads no client to a sign-in that is not there', async () => {
-    const { status, json } = await api.call('/.well-known/oauth-protected-resource', { key: null });
-    expect([status, json.error.code]).to.deep.equal([404, 'not_found']);
   });
 
   it('is logged as a call of the helper, with what came of it', async () => {
     await post(rpc('tools/call', { name: 'file', arguments: { bytes: -1 } }));
-    const line = api.log.findLast(({ msg }) => msg === 'call');
-    expect(line).to.include({
-      path: '/mcp',
-      service: 'file',
-      status: 200,
-      code: 'invalid_input',
-      tenant: 'demo',
-    });
+    const line = { path: '/mcp', service: 'file', status: 200, code: 'invalid_input', tenant: 'demo' };
+    expect(api.log.findLast(({ msg }) => msg === 'call')).to.include(line);
     expect(JSON.stringify(api.log)).not.to.include(api.key);
   });
 });
 
-const known = {
-  host: '0.0.0.0',
-  apiUrl: 'https://api.example.com:8443/x',
-  corsOrigins: ['https://app.example'],
-};
-
 describe('the host and origin of agents', () => {
+  const apiUrl = 'https://api.example.com:8443/x';
+  const known = { host: '0.0.0.0', apiUrl, corsOrigins: ['https://app.example'] };
   const isRefused = (host: string, origin = '', by = known) =>
     hostProblem({ host, origin }, by) !== undefined;
 
-  it('are known as an address, localhost, or the public name', () => {
+  it('are known as an address, localhost, the public name, or the one that the gateway listens on', () => {
     const addresses = ['127.0.0.1:8080', '[::1]:8080', '192.168.1.7'];
     for (const host of ['localhost', 'LOCALHOST:8080', 'api.example.com', ...addresses])
       expect(isRefused(host), host).to.equal(false);
     const foreign = ['', 'evil.example', 'evil.example:8080', 'localhost.evil.example', '127.0.0.1.nip.io'];
     for (const host of [...foreign, 'a@localhost', 'localhost/x', 'local host'])
       expect(isRefused(host), host).to.equal(true);
-  });
-
-  it('may be the name that the gateway listens on', () => {
     expect(isRefused('gateway.internal', '', { ...known, host: 'gateway.internal' })).to.equal(false);
+    expect(hostProblem({ host: 'a.example', origin: '' }, known)).to.match(/"a\.example".*HELPER_API_URL/);
   });
 
   it('may be a page of its own, or one that may call the API', () => {
-    for (const origin of ['http://localhost:8080', 'https://api.example.com:8443', 'https://app.example']) {
-      expect(isRefused('localhost:8080', origin), origin).to.equal(false);
-    }
-    const foreign = ['http://localhost:3000', 'http://evil.example', 'null', 'https://app.example.evil'];
-    for (const origin of foreign) {
-      expect(isRefused('localhost:8080', origin), origin).to.equal(true);
-    }
+    const localhost = 'localhost:8080';
+    for (const origin of [`http://${localhost}`, 'https://api.example.com:8443', 'https://app.example'])
+      expect(isRefused(localhost, origin), origin).to.equal(false);
+    for (const origin of ['http://localhost:3000', 'http://evil.example', 'null', 'https://app.example.evil'])
+      expect(hostProblem({ host: localhost, origin }, known))
+        .to.include(`"${origin}"`)
+        .and.include('HELPER_CORS_ORIGINS');
     expect(isRefused('localhost', 'http://any.example', { ...known, corsOrigins: ['*'] })).to.equal(false);
-  });
-
-  it('are named where they are refused, with the variable that would help', () => {
-    expect(hostProblem({ host: 'evil.example', origin: '' }, known)).to.match(
-      /"evil\.example".*HELPER_API_URL/,
-    );
-    expect(hostProblem({ host: 'localhost', origin: 'http://evil.example' }, known)).to.match(
-      /"http:\/\/evil\.example".*HELPER_CORS_ORIGINS/,
-    );
   });
 });

@@ -17,17 +17,7 @@ export interface SentSpan {
   endTimeUnixNano: string;
 }
 
-export interface Collector {
-  url: string;
-  /** In the order in which they were begun. */
-  spans(): SentSpan[];
-  /** Attributes of whom the spans are of. */
-  resource(): Record<string, unknown>;
-  /** Paths that were posted to, and all that came, as text. */
-  readonly paths: string[];
-  written(): string;
-  close(): Promise<void>;
-}
+export type Collector = Awaited<ReturnType<typeof startCollector>>;
 
 interface Sent {
   key: string;
@@ -41,8 +31,8 @@ interface Export {
   }[];
 }
 
-/** Takes traces by OTLP over HTTP, as JSON. */
-export async function startCollector(): Promise<Collector> {
+/** Accepts traces by OTLP over HTTP, as JSON. */
+export async function startCollector() {
   const paths: string[] = [];
   const bodies: string[] = [];
   const server = createServer(async (req, res) => {
@@ -54,15 +44,19 @@ export async function startCollector(): Promise<Collector> {
   const all = () => bodies.flatMap((body) => (JSON.parse(body) as Export).resourceSpans);
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Paths that were posted to. */
     paths,
-    spans: () =>
+    /** In the order in which they were begun. */
+    spans: (): SentSpan[] =>
       all()
         .flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans))
         .map((span) => ({ ...span, attributes: byName(span.attributes) }))
         .sort((a, b) => Number(BigInt(a.startTimeUnixNano) - BigInt(b.startTimeUnixNano))),
+    /** Attributes of the spans' service. */
     resource: () => byName(all()[0]?.resource.attributes ?? []),
+    /** All that came, as text. */
     written: () => bodies.join('\n'),
-    async close() {
+    async close(): Promise<void> {
       server.closeAllConnections();
       server.close();
       await once(server, 'close');

@@ -7,22 +7,22 @@ describe('metrics', () => {
     expect([1, 2, 9, 10, 100].map(classOf)).to.deep.equal(['w1', 'w2-9', 'w2-9', 'w10+', 'w10+']);
   });
 
-  it('tell how long tasks waited, of direct calls and of jobs, by class and without the tenant', async () => {
+  it('show how long tasks waited, of direct calls and of jobs, by class and without the tenant', async () => {
     const { started, lines } = sampleMetrics();
     started(30, { tenant: 'secret', weight: 1, most: null });
     started(40, { tenant: 'secret', weight: 20, most: null });
     started(3000, { tenant: 'secret', weight: 1, most: null, background: true });
-    const told = await lines('queue_wait_seconds');
-    expect(told).to.include.members([
+    const written = await lines('queue_wait_seconds');
+    expect(written).to.include.members([
       'helper_gateway_queue_wait_seconds_bucket{le="0.025",work="direct",class="w1"} 0',
       'helper_gateway_queue_wait_seconds_bucket{le="0.05",work="direct",class="w1"} 1',
       'helper_gateway_queue_wait_seconds_count{work="direct",class="w10+"} 1',
       'helper_gateway_queue_wait_seconds_sum{work="job",class="w1"} 3',
     ]);
-    expect(told.join()).not.to.include('secret');
+    expect(written.join()).not.to.include('secret');
   });
 
-  it('tell how long bodies and downloads were on their way', async () => {
+  it('show how long bodies and downloads were on their way', async () => {
     const { left, lines } = sampleMetrics();
     left('request_timeout', 200);
     left('source_timeout', 700);
@@ -51,7 +51,7 @@ describe('metrics', () => {
     expect(await lines('webhooks_total')).to.deep.equal(['helper_gateway_webhooks_total{outcome="sent"} 1']);
   });
 
-  it('tell what waits of all jobs', async () => {
+  it('show what waits of all jobs', async () => {
     const oldestWaitingAt = Date.now() - 5000;
     const { lines } = sampleMetrics({ readJobs: async () => ({ waiting: 7, running: 2, oldestWaitingAt }) });
     expect(await lines('job_items_')).to.deep.equal([
@@ -62,7 +62,7 @@ describe('metrics', () => {
     expect(Number(line.split(' ')[1])).to.be.within(5, 60);
   });
 
-  it('of several processes are told as one: sums, but for what is everybody’s', async () => {
+  it('of several processes are added up as one: sums, but for what is everybody’s', async () => {
     const readJobs = async () => ({ waiting: 7, running: 2, oldestWaitingAt: null });
     const [one, other] = [
       sampleMetrics({ readJobs }),
@@ -81,7 +81,7 @@ describe('metrics', () => {
     ]);
   });
 
-  it('leave out what nobody knows of jobs', async () => {
+  it('leave out what is unknown of jobs', async () => {
     const away = sampleMetrics({ readJobs: () => Promise.reject(new Error('away')) });
     const none = sampleMetrics();
     for (const { lines } of [away, none]) {

@@ -2,28 +2,23 @@ import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { observe } from '../../../gateway/pipeline/observe.js';
-import type { CallContext, CallState } from '../../../gateway/pipeline/stage.js';
-import type { Helper } from '../../../gateway/plugins/registry.js';
+import type { CallContext } from '../../../gateway/pipeline/stage.js';
 
-/** The status that usage is told of an answer of 200. */
-async function recorded(answered: boolean, learn: (state: CallState) => void): Promise<number | undefined> {
+/** The status that usage counts for an answer of 200. */
+async function recorded(answered: boolean, cameTo?: number): Promise<number | undefined> {
   let status: number | undefined;
   const res = Object.assign(new EventEmitter(), { writableFinished: answered });
-  const ctx = { res, req: {}, method: 'POST', path: '/mcp', status: 200, response: {}, set: () => undefined };
+  const request = { req: {}, method: 'POST', path: '/mcp' };
+  const given = { ...request, res, status: 200, response: {}, set: () => undefined };
+  const ctx = given as unknown as CallContext;
   const stage = observe({
     logger: pino({ level: 'silent' }),
     metrics: { observe: () => undefined },
-    usage: {
-      record: (record) => {
-        status = record.status;
-      },
-    },
+    usage: { record: (record) => ({ status } = record) },
   });
-  await stage(ctx as unknown as CallContext, async () => {
-    const { state } = ctx as unknown as CallContext;
-    state.helper = { id: 'a' } as Helper;
-    state.caller = { tenant: { id: 't' }, keyId: 'k', scopes: null } as CallState['caller'] & object;
-    learn(state);
+  await stage(ctx, async () => {
+    const caller = { tenant: { id: 't' }, keyId: 'k' };
+    Object.assign(ctx.state, { helper: { id: 'a' }, caller, cameTo });
   });
   res.emit('close');
   return status;
@@ -31,11 +26,7 @@ async function recorded(answered: boolean, learn: (state: CallState) => void): P
 
 describe('usage', () => {
   it('counts what a call came to, where its answer has another status', async () => {
-    const came = (state: CallState) => {
-      state.cameTo = 429;
-    };
-    expect(await recorded(true, () => undefined)).to.equal(200);
-    expect(await recorded(true, came)).to.equal(429);
-    expect(await recorded(false, came)).to.equal(499);
+    const statuses = [await recorded(true), await recorded(true, 429), await recorded(false, 429)];
+    expect(statuses).to.deep.equal([200, 429, 499]);
   });
 });

@@ -14,79 +14,72 @@ const fault = new GatewayError('internal', {
   cause: { ok: false, name: 'TypeError', message: 'no', stack, causes: [{ message: 'disk full' }] },
 });
 
-const from = (remoteAddress: string | undefined, headers = {}) =>
-  ({ headers: { host: 'localhost:8080', ...headers }, socket: { remoteAddress } }) as never;
-const tell = createReportError(['/p']);
+const from = (remoteAddress: string | undefined, headers = {}, url = '/') =>
+  ({ headers: { host: 'localhost:8080', ...headers }, socket: { remoteAddress }, url }) as never;
+const here = from('127.0.0.1');
+const report = createReportError(['/p']);
 
-describe('a fault', () => {
-  for (const peer of ['127.0.0.1', '127.8.8.8', '::1', '::ffff:127.0.0.1']) {
-    it(`is told in full to a caller on this host: ${peer}`, () => {
-      const told = tell(fault, from(peer));
-      expect(told.message).to.equal(
-        'The helper failed: TypeError: no; caused by disk full (/p/text/shout.mjs:3:11)',
-      );
-      expect(told).to.include({ code: 'internal', cause: fault.cause });
-    });
-  }
+describe('createReportError', () => {
+  it('shows an error of a helper in full to a caller on this host', () => {
+    for (const peer of ['127.0.0.1', '127.8.8.8', '::1', '::ffff:127.0.0.1'])
+      expect(report(fault, from(peer)), peer).to.include({
+        code: 'internal',
+        cause: fault.cause,
+        message: 'The helper failed: TypeError: no; caused by disk full (/p/text/shout.mjs:3:11)',
+      });
+  });
 
   for (const [who, request] of [
     ['another host', from('192.168.1.7')],
     ['another host by IPv6', from('::ffff:10.0.0.1')],
     ['a page whose name was made to resolve here', from('127.0.0.1', { host: 'evil.example:8080' })],
-    ['nobody any more', from(undefined)],
-    ['whoever stands behind a proxy', from('127.0.0.1', { 'x-forwarded-for': '8.8.8.8' })],
-    ['whoever stands behind another proxy', from('127.0.0.1', { forwarded: 'for=8.8.8.8' })],
-  ] as const) {
-    it(`is not told to ${who}`, () => {
-      expect(tell(fault, request).message).to.equal(fault.message);
-    });
-  }
+    ['a client that has gone', from(undefined)],
+    ['a client behind a proxy', from('127.0.0.1', { 'x-forwarded-for': '8.8.8.8' })],
+    ['a client behind another proxy', from('127.0.0.1', { forwarded: 'for=8.8.8.8' })],
+  ] as const)
+    it(`shows nothing of it to ${who}`, () => expect(report(fault, request)).to.equal(fault));
 
-  it('has its place also where the folder of plugins is a link', async () => {
+  it('names the place also where the folder of plugins is a link', async () => {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'linked-')));
     await mkdir(join(folder, 'real'));
     await symlink('real', join(folder, 'link'));
     const cause = { ok: false, message: 'no', stack: `Error: no\n    at file://${folder}/real/a.mjs:3:11` };
-    const error = new GatewayError('internal', { cause });
-    const { message } = createReportError([join(folder, 'link')])(error, from('127.0.0.1'));
+    const reportIn = createReportError([join(folder, 'link')]);
+    const { message } = reportIn(new GatewayError('internal', { cause }), here);
     await rm(folder, { recursive: true });
     expect(message).to.equal(`The helper failed: no (${folder}/real/a.mjs:3:11)`);
   });
 
-  it('tells of a thread that is gone the usual reason', () => {
+  it('gives the usual reason why a thread has ended', () => {
     const cause = new Error('the worker thread ended', { cause: new Error('worker exited with code: 1') });
-    const told = tell(new GatewayError('internal', { cause }), from('127.0.0.1'));
-    expect(told.message).to.match(/ended; caused by .*code: 1; a plugin must not call process\.exit$/);
+    expect(report(new GatewayError('internal', { cause }), here).message).to.match(
+      /ended; caused by .*code: 1; a plugin must not call process\.exit$/,
+    );
   });
 
-  it('says of one that was too slow whose time it was, to a caller on this host alone', () => {
+  it('says whose time a slow helper has used, to a caller on this host alone', () => {
     const slow = new GatewayError('helper_timeout', { cause: { message: 'late', ms: 1503.4 } });
-    expect(tell(slow, from('127.0.0.1'))).to.include({
+    expect(report(slow, here)).to.include({
       code: 'helper_timeout',
       message: `${slow.message} It had worked for 1503 ms; timeoutMs of its declaration, else HELPER_TASK_TIMEOUT_MS, says how long it may.`,
     });
-    expect(tell(slow, from('10.0.0.1'))).to.equal(slow);
+    expect(report(slow, from('10.0.0.1'))).to.equal(slow);
   });
 
-  it('that keeps a helper from being served is told at its path', () => {
+  it('names the problem that keeps a helper from being served at its path', () => {
     const problems = [
       { file: '/p/text/shout.mjs', reason: 'handler must be a function\nhandlr is not known' },
       { file: '/p/qr/index.js', reason: 'has no default export' },
     ];
     const lost = new GatewayError('not_found');
-    const at = (url: string, peer = '127.0.0.1') => ({ ...(from(peer) as object), url }) as never;
-    const teller = createReportError(['/p'], { problems: () => problems });
-    expect(teller(lost, at('/text/shout?text=a'))).to.include({
+    const reportAt = (url: string, peer = '127.0.0.1') =>
+      createReportError(['/p'], { problems: () => problems })(lost, from(peer, {}, url));
+    expect(reportAt('/text/shout?text=a')).to.include({
       code: 'not_found',
       message: '/p/text/shout.mjs cannot be served: handler must be a function; handlr is not known',
     });
-    expect(teller(lost, at('/qr')).message).to.include('no default export');
-    for (const request of [at('/text/shou'), at('/text/shout', '10.0.0.1')])
-      expect(teller(lost, request)).to.equal(lost);
-  });
-
-  it('that is none is told as it is', () => {
-    const error = new GatewayError('not_found');
-    expect(tell(error, from('127.0.0.1'))).to.equal(error);
+    expect(reportAt('/qr').message).to.include('no default export');
+    for (const error of [reportAt('/text/shou'), reportAt('/text/shout', '10.0.0.1'), report(lost, here)])
+      expect(error).to.equal(lost);
   });
 });

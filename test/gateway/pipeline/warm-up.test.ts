@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { rejection } from '../download/raw-server.js';
 import { startGatewayProcess } from '../harness.js';
-import { rejection } from '../keys/key-store-contract.js';
 
 /** In a process of its own, which a plugin ends here. */
 describe('the examples that a start runs', function () {
@@ -38,8 +38,7 @@ describe('the examples that a start runs', function () {
   });
 
   it('are named where one ends the process', async () => {
-    expect(await rejection(start('() => process.exit(0)')))
-      .to.have.property('message')
-      .that.matches(/^ended with 1: .*while running an example of the plugin .*sly\.mjs/);
+    const { message } = await rejection(start('() => process.exit(0)'));
+    expect(message).to.match(/^ended with 1: .*while running an example of the plugin .*sly\.mjs/);
   });
 });

@@ -1,150 +1,213 @@
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { mock } from 'node:test';
+import { basename, dirname, join, relative } from 'node:path';
 import { expect } from 'chai';
 import { checkFolder } from '../../../gateway/commands/plugins/check.js';
-import { loadRegistry } from '../../../gateway/plugins/load-registry.js';
-import { builtinPlugins } from '../../../gateway/plugins/paths.js';
+import { isTouched, type PluginProblem } from '../../../gateway/plugins/discover.js';
+import { withVersions } from '../../../gateway/plugins/load-helpers.js';
+import { type LoadRegistryOptions, loadRegistry } from '../../../gateway/plugins/load-registry.js';
+import { builtinPlugins, version as packageVersion } from '../../../gateway/plugins/paths.js';
 import { PluginError } from '../../../gateway/plugins/registry.js';
-import { importTimeoutMs } from '../../../pool/plugin.js';
 import { checkDeclaration } from '../../../schemas/declaration.js';
 import { compileOutput } from '../../../schemas/parameters/compile-schema.js';
 import { compileParameters } from '../../../schemas/parameters/parameters.js';
 import { createVocabulary } from '../../../schemas/vocabulary.js';
 import { fixture } from '../../fixtures.js';
 
-async function problemsOf(...folders: string[]): Promise<string> {
-  try {
-    await loadRegistry(folders, createVocabulary());
-  } catch (error) {
-    expect(error).to.be.instanceOf(PluginError);
-    return (error as Error).message;
-  }
-  throw new Error('was loaded');
+const idsOf = async (folders: string[], options?: LoadRegistryOptions) =>
+  [...(await loadRegistry(folders, createVocabulary(), options)).keys()].sort();
+
+async function faultsOf(...folders: string[]): Promise<PluginError> {
+  const error = await loadRegistry(folders, createVocabulary()).catch((thrown) => thrown);
+  expect(error).to.be.instanceOf(PluginError);
+  return error;
 }
 
-const plain =
-  "export default { summary: 'x', input: { type: 'object', properties: {} }, handler: () => ({}) };";
+const input = `input: { type: 'object', properties: {} }`;
+const plain = `export default { summary: 'x', ${input}, handler: () => ({}) };`;
 
-/** Calls `use` with a folder of these files, which is gone afterwards. */
-async function withFiles<T>(files: Record<string, string>, use: (folder: string) => Promise<T>): Promise<T> {
+const folders: string[] = [];
+const removeFolders = () => Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true })));
+
+async function write(folder: string, name: string, text: string): Promise<void> {
+  await mkdir(dirname(join(folder, name)), { recursive: true });
+  await writeFile(join(folder, name), text);
+}
+
+/** A folder of these files, which is gone after the test. */
+async function folderOf(files: Record<string, string>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
-  for (const [name, text] of Object.entries(files)) {
-    await mkdir(dirname(join(folder, name)), { recursive: true });
-    await writeFile(join(folder, name), text);
-  }
-  try {
-    return await use(folder);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  folders.push(folder);
+  for (const [name, text] of Object.entries(files)) await write(folder, name, text);
+  return folder;
 }
 
-const problemsIn = (files: Record<string, string>) => withFiles(files, (folder) => problemsOf(folder));
+const problemsIn = async (files: Record<string, string>) => (await faultsOf(await folderOf(files))).message;
+
+type Faulty = [file: string, code: string, ...reasons: (string | RegExp)[]];
+const isEither = (one: string, other: string): Faulty[] =>
+  [one, other].map((file) => [file, plain, `keep ${basename(one)} or ${basename(other)}`]);
+const enumeration = 'const used: number = 1;\nenum Size { Small = used }';
+
+/** Faulty plugins, each with parts of its reason, in which paths begin at their folder. */
+const faulty: Faulty[] = [
+  ['syntax.mjs', '\nexport default { a: 1 b };', /^cannot be loaded: SyntaxError: .* \(line 2\)$/],
+  ['throws.mjs', `\nthrow new Error('no');`, /^cannot be loaded: Error: no \(.*throws\.mjs:2:7\)$/],
+  [
+    'cause.mjs',
+    `throw new Error('no settings', { cause: new Error('no such file', { cause: 7 }) });`,
+    /Error: no settings \(.*\)\ncaused by Error: no such file\ncaused by a value: 7/,
+  ],
+  // Without places in the gateway's own loader.
+  ['import.mjs', `import './nowhere.mjs';`, /nowhere\.mjs(?![\s\S]*plugin-hooks)/],
+  ['package.mjs', `import 'qrcode';`, '; install it in the folder of plugins: npm install qrcode'],
+  ['gateway.mjs', `import 'helper-gateway';`, '; of the gateway there are "helper-gateway/helper"'],
+  ['module.mjs', 'module.exports = {};', 'write "export default { summary, input, handler }", or rename'],
+  ['exports.mjs', 'exports.handler = 1;', 'write "export default { summary, input, handler }", or rename'],
+  ['dirname.mjs', '__dirname;', 'write "import.meta.dirname"'],
+  ['json.mjs', `import './_data.json';`, `write "import … from '….json' with { type: 'json' }"`],
+  ['name.mjs', 'defineHelper({});', `write "import { defineHelper } from 'helper-gateway/helper'"`],
+  ['own-name.mjs', 'words();', /ReferenceError: words is not defined \(/],
+  ['no-default.mjs', 'export const handler = () => ({});', 'has no default export'],
+  [
+    'text.mjs',
+    'export default "x";',
+    'is the string "x"; write "export default { summary, input, handler }"',
+  ],
+  ['function.mjs', 'export default () => {};', 'is a function; write "export default { summary, input, '],
+  ['no-handler.mjs', `export default { summary: 'x', ${input} };`, 'handler'],
+  ['key.mjs', `export default { sumary: 'x', ${input}, handler() {} };`, /sumary.*summary/s],
+  ['image.mjs', plain.replace('summary', `runs: 'inline', source: 'image', summary`), 'runs'],
+  ['reserved.mjs', plain.replace('{}', `{ ak: { type: 'string' } }`), 'the parameter ak is'],
+  ['schema.mjs', plain.replace('{}', `{ n: { type: 'integr' } }`), 'input.properties.n.type'],
+  [
+    'example.mjs',
+    plain
+      .replace('{}', `{ n: { type: 'integer', minimum: 0, maximum: 5 } }`)
+      .replace('summary', 'examples: [{ input: { n: 9 } }, { input: {} }, { input: { b: 1 } }], summary'),
+    /example 1 is refused .*n must be an integer from 0 to 5.*\nexample 3 is refused/,
+  ],
+  ['Upper Case.mjs', plain, '"Upper Case" cannot be part of a route'],
+  ...['docs', 'openapi.json', 'mcp/tool', 'jobs/text/x', 'healthz', 'readyz', 'img/x'].map(
+    (path): Faulty => [`${path}.mjs`, plain, `the route /${path.split('/')[0]} is the gateway's own`],
+  ),
+  ['a.TS', '', 'rename it to a.ts'],
+  ['b.MJS', '', 'rename it to b.mjs'],
+  ['c.CJS', '', 'rename it to c.cjs'],
+  ['d.cts', '', 'write an ES module, d.mts'],
+  ['e.tsx', '', 'compile it to e.js first'],
+  ['f/index.jsx', '', 'compile it to index.js first'],
+  ...isEither('g.mjs', 'g.ts'),
+  ...isEither('h.cjs', 'h.mjs'),
+  ...isEither('i.js', 'i.mts'),
+  ...isEither('j/index.mjs', 'j/index.ts'),
+  ['enum.ts', enumeration, 'an enum is code and no type: write an object, ', '(enum.ts:2)'],
+  ['namespace.ts', 'namespace Sizes { export const small = 1; }', 'a namespace is code and no type: '],
+  [
+    'property.ts',
+    'class Shouter {\n  constructor(private readonly mark: string) {}\n}',
+    'a parameter property is code and no type: declare the field',
+    '(property.ts:2)',
+  ],
+  ['import-equals.ts', `import fs = require('node:fs');`, 'write import … from', '(import-equals.ts:1)'],
+  ['export-equals.ts', 'export = {};', 'write export default', '(export-equals.ts:1)'],
+  ['wrong.ts', 'export default {\n  a: ,\n};', 'SyntaxError: Expression expected', '(wrong.ts:2)'],
+  ['decorator.ts', 'let a: 1;\n@used class Shouter {}', 'Invalid or unexpected token (line 2)'],
+  ['compiled.ts', `import './_size.js';`, '"./_size.js" does not exist, but "./_size.ts" does: import that'],
+  ['no-ending.mts', `import './_type';`, '"./_type" does not exist, but "./_type.mts" does: import that'],
+  ['type.ts', `import { Size } from './_type.mts';`, 'if Size is a type, write "import type"'],
+  // The author's lines and columns.
+  [
+    'typed-throws.ts',
+    `const ask = (a: string): never => { throw a; };\nask('x');`,
+    'it threw the string "x"',
+  ],
+  [
+    'typed-place.ts',
+    `const ask = (a: string): never => { throw new Error(a); };\nask('x');`,
+    'place.ts:1:43)',
+  ],
+  ['nothing.ts', 'export const size: number = 1;', 'has no default export'],
+  ['shared.ts', `import './_enum.ts';`, '(_enum.ts:2)'],
+  ['twice.ts', `import './_twice.ts';`, '(_twice.ts:2)'],
+];
+const shared = {
+  '_data.json': '{}',
+  '_enum.ts': enumeration,
+  '_size.ts': 'export const size = 1;',
+  '_twice.ts': `const size: number = 1;\nconst size: string = '2';`,
+  '_type.mts': 'export type Size = 1;',
+};
 
 describe('loadRegistry', function () {
   // A command waits until a plugin has had its time to load.
   this.timeout(30_000);
 
-  it('finds the helpers that the package brings', async () => {
-    const registry = await loadRegistry([builtinPlugins], createVocabulary());
-    expect([...registry.keys()].sort()).to.deep.equal([
-      'media/add-border',
-      'media/add-watermark',
-      'media/convert',
-      'media/resize',
-      'text/diff-two-strings',
-      'text/remove-stopwords',
-    ]);
-  });
+  afterEach(removeFolders);
 
-  it('is right to take the declarations and schemas of these for checked', async () => {
+  it('finds the helpers that the package brings, which are without fault', async () => {
     const ajv = createVocabulary();
-    for (const { declaration, url } of (await loadRegistry([builtinPlugins], ajv)).values()) {
+    const registry = await loadRegistry([builtinPlugins], ajv);
+    expect([...registry.keys()].sort()).to.deep.equal([
+      ...['media/add-border', 'media/add-watermark', 'media/convert', 'media/resize'],
+      ...['text/diff-two-strings', 'text/remove-stopwords'],
+    ]);
+    // The loader itself checks others alone.
+    for (const { declaration, url } of registry.values()) {
       expect(checkDeclaration((await import(url)).default)).to.deep.equal([]);
       compileParameters(ajv, declaration);
       if (declaration.output) compileOutput(ajv, declaration.output);
     }
   });
 
-  it('takes the path below the folder as the route, for files and folders with an index', async () => {
-    const registry = await loadRegistry([fixture('plugins/good')], createVocabulary());
-    expect([...registry.keys()].sort()).to.deep.equal(['hello', 'team/size', 'team/typed', 'text']);
-  });
-
-  it('loads plain objects and plugins that import helper-gateway/helper, without node_modules', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'plugins-'));
-    await cp(fixture('plugins/good'), folder, { recursive: true });
-    const registry = await loadRegistry([folder], createVocabulary());
-    await rm(folder, { recursive: true });
-    expect([...registry.keys()]).to.include.members(['hello', 'team/typed']);
-  });
-
-  const faults: [string, RegExp][] = [
-    ['syntax', /broken\.js\n +cannot be loaded: SyntaxError: .* \(line 1\)/],
-    ['throws', /cannot be loaded: Error: no database/],
-    ['no-default', /has no default export/],
-    ['no-handler', /handler/],
-    ['unknown-key', /sumary.*summary/s],
-    ['schema', /properties\/n\/type/],
-    ['example', /n must be an integer from 0 to 5/],
-    ['reserved', /ak/],
-    ['inline-image', /runs/],
-    ['route', /"Upper Case" cannot be part of a route/],
-    ['no-route', /has no route/],
-    ['own-path', /the gateway's own/],
-    ['cause', /Error: no settings \(.*\)\n +caused by Error: no such file\n +caused by a value: 7/],
-  ];
-  for (const [name, reason] of faults) {
-    it(`stops at a fault and says which file and why: ${name}`, async () => {
-      const message = await problemsOf(fixture(`plugins/bad/${name}`));
-      expect(message).to.include(fixture(`plugins/bad/${name}`));
-      expect(message).to.match(reason);
-    });
-  }
-
-  it("keeps the gateway's own paths free", async () => {
-    const paths = ['docs', 'openapi.json', 'mcp/tool', 'jobs/text/x', 'healthz', 'readyz', 'img/x'];
-    const message = await problemsIn(Object.fromEntries(paths.map((path) => [`${path}.js`, ''])));
-    for (const path of paths)
-      expect(message).to.include(`the route /${path.split('/')[0]} is the gateway's own`);
-  });
-
-  for (const [file, todo] of [
-    ['text/shout.TS', 'rename it to shout.ts'],
-    ['text/shout.MJS', 'rename it to shout.mjs'],
-    ['shout.cts', 'write an ES module, shout.mts'],
-    ['shout.tsx', 'compile it to shout.js first'],
-    ['shout.jsx', 'compile it to shout.js first'],
-    ['shout/index.tsx', 'compile it to index.js first'],
-    ['shout.CJS', 'rename it to shout.cjs'],
+  for (const [what, from, ids] of [
+    [
+      'routes helpers by the path below the folder, and needs no node_modules',
+      'good',
+      'hello team/size team/typed text',
+    ],
+    [
+      'loads TypeScript as it is, with what it imports from its own folder',
+      'typescript/good',
+      'text/shout text/titled',
+    ],
   ] as const) {
-    it(`refuses by name what looks like a plugin and cannot be loaded: ${file}`, async () => {
-      const message = await problemsIn({ [file]: '', 'good.js': plain });
-      expect(message)
-        .to.match(/^a plugin cannot be served/)
-        .and.include(`/${file}\n`)
-        .and.include(todo);
+    it(what, async () => {
+      const folder = await folderOf({});
+      await cp(fixture(`plugins/${from}`), folder, { recursive: true });
+      expect(await idsOf([folder])).to.deep.equal(ids.split(' '));
     });
   }
 
-  for (const [files, keep] of [
-    [['shout.mjs', 'shout.ts'], 'shout.mjs or shout.ts'],
-    [['shout.cjs', 'shout.mjs'], 'shout.cjs or shout.mjs'],
-    [['shout.js', 'shout.mts'], 'shout.js or shout.mts'],
-    [['shout/index.mjs', 'shout/index.ts'], 'index.mjs or index.ts'],
-  ] as const) {
-    it(`refuses each of several that could be one helper: ${files.join(', ')}`, async () => {
-      const message = await problemsIn(Object.fromEntries(files.map((file) => [file, plain])));
-      for (const file of files) expect(message).to.include(`/${file}\n`);
-      expect(message.split(`keep ${keep}`)).to.have.length(3);
+  describe('refuses, with file, place and what to do,', () => {
+    let error: PluginError;
+    let problems: Map<string, string>;
+    before(async () => {
+      const files = Object.fromEntries(faulty.map(([file, code]) => [file, code]));
+      const folder = await folderOf({ ...files, ...shared, 'good.js': plain });
+      error = await faultsOf(folder);
+      const own = (text: string) => text.replaceAll(`${folder}/`, '');
+      problems = new Map(error.problems.map(({ file, reason }) => [own(file), own(reason)]));
     });
-  }
+
+    it('all that are faulty at once, and nothing else', () => {
+      expect([...problems.keys()]).to.have.members(faulty.map(([file]) => file));
+      expect(error.message).to.match(new RegExp(`^${faulty.length} plugins cannot be served`));
+    });
+
+    for (const [file, , ...reasons] of faulty) {
+      it(file, () => {
+        for (const reason of reasons) {
+          const says = typeof reason === 'string' ? 'include' : 'match';
+          expect(problems.get(file)).to[says](reason as string & RegExp);
+        }
+      });
+    }
+  });
 
   it('loads CommonJS in .cjs wherever it lies, and in .js where no package says otherwise', async () => {
-    const common = `module.exports = { summary: 'x', input: { type: 'object' }, handler: () => ({}) };`;
-    const compiled = `Object.defineProperty(exports, '__esModule', { value: true }); exports.default = { summary: 'x', input: { type: 'object' }, handler: () => ({}) };`;
+    const common = plain.replace('export default', 'module.exports =');
+    const compiled = `Object.defineProperty(exports, '__esModule', { value: true }); ${plain.replace('export default', 'exports.default =')}`;
     const files = {
       'a.cjs': common,
       'b.js': common,
@@ -153,25 +216,26 @@ describe('loadRegistry', function () {
       'typed/a.cjs': common,
       'typed/index-of.cjs': compiled,
     };
-    const registry = await withFiles(files, (folder) => loadRegistry([folder], createVocabulary()));
-    expect([...registry.keys()]).to.deep.equal(['a', 'b', 'c', 'typed/a', 'typed/index-of']);
+    expect(await idsOf([await folderOf(files)])).to.deep.equal('a b c typed/a typed/index-of'.split(' '));
     const message = await problemsIn({ 'package.json': '{ "type": "module" }', 'a.js': common });
     expect(message).to.include('rename the file to .cjs');
   });
 
   it('skips links to nothing and back to where they lie, names them, and loads the rest', async () => {
-    const skipped: { file: string; reason: string }[] = [];
-    const ids = await withFiles({ 'text/a.mjs': plain, 'more/b.mjs': plain }, async (folder) => {
-      await symlink('nowhere.mjs', join(folder, 'text/gone.mjs'));
-      await symlink('self', join(folder, 'text/self'));
-      await symlink('..', join(folder, 'text/loop'));
-      await symlink('..', join(folder, 'up'));
-      await symlink('../text', join(folder, 'more/linked'));
-      await symlink('text/a.mjs', join(folder, 'linked.mjs'));
-      const onSkipped = (each: { file: string; reason: string }) =>
-        void skipped.push({ ...each, file: each.file.slice(folder.length + 1) });
-      return [...(await loadRegistry([folder], createVocabulary(), { onSkipped })).keys()];
-    });
+    const skipped: PluginProblem[] = [];
+    const folder = await folderOf({ 'text/a.mjs': plain, 'more/b.mjs': plain });
+    for (const [to, from] of [
+      ['nowhere.mjs', 'text/gone.mjs'],
+      ['self', 'text/self'],
+      ['..', 'text/loop'],
+      ['..', 'up'],
+      ['../text', 'more/linked'],
+      ['text/a.mjs', 'linked.mjs'],
+    ] as const)
+      await symlink(to, join(folder, from));
+    const onSkipped = (each: PluginProblem) =>
+      void skipped.push({ ...each, file: each.file.slice(folder.length + 1) });
+    const ids = await idsOf([folder], { onSkipped });
     expect(ids).to.deep.equal(['linked', 'more/b', 'more/linked/a', 'text/a']);
     const links = ['gone.mjs', 'self', 'loop'].flatMap((name) => [`text/${name}`, `more/linked/${name}`]);
     expect(skipped.map(({ file }) => file)).to.have.members([...links, 'up']);
@@ -183,73 +247,47 @@ describe('loadRegistry', function () {
 
   it('names helpers that an index hides, and none of the modules that are its own', async () => {
     const skipped: string[] = [];
-    const files = {
+    const folder = await folderOf({
       'text/index.mjs': plain,
       'text/a.mjs': plain,
       'text/more/b.mjs': plain,
       'text/words.mjs': 'export const words = [];',
       'text/_shared/c.mjs': plain,
-    };
-    const registry = await withFiles(files, (folder) =>
-      loadRegistry([folder], createVocabulary(), {
-        onSkipped: ({ file, reason }) => {
-          skipped.push(file.slice(folder.length + 1));
-          expect(reason).to.include(
-            `${join(folder, 'text/index.mjs')} makes all that lies beside it part of`,
-          );
-        },
-      }),
-    );
-    expect([...registry.keys()]).to.deep.equal(['text']);
+    });
+    const ids = await idsOf([folder], {
+      onSkipped({ file, reason }) {
+        skipped.push(file.slice(folder.length + 1));
+        expect(reason).to.include(`${join(folder, 'text/index.mjs')} makes all that lies beside it`);
+      },
+    });
+    expect(ids).to.deep.equal(['text']);
     expect(skipped).to.have.members(['text/a.mjs', 'text/more/b.mjs']);
   });
 
-  it('refuses a plugin that is not compiled once, not each of its own files', async () => {
-    const files = { 'shout/index.tsx': '', 'shout/words.tsx': '', 'shout/more/lists.ts': '' };
-    expect(await problemsIn(files)).to.match(/^a plugin cannot be served/);
-  });
-
-  it('leaves alone what is nobody’s, a plugin’s own, or the source of what lies beside it', async () => {
-    const files = {
-      '_shared/lists.ts': '',
-      '_shared.mjs': '',
-      '.hidden.ts': '',
-      'shout.js': plain,
-      'shout.ts': '',
-      'shout.d.ts': '',
-      'shout.js.map': '',
-      'shout.test.mjs': '',
-      'other.test.ts': '',
-      'typed.mjs': plain,
-      'typed.mts': '',
-      'typed.d.mts': '',
-      'own/index.js': plain,
-      'own/index.ts': '',
-      'own/words.cjs': '',
-      'own/words.ts': '',
-    };
-    const registry = await withFiles(files, (folder) => loadRegistry([folder], createVocabulary()));
-    expect([...registry.keys()]).to.deep.equal(['own', 'shout', 'typed']);
+  it('leaves alone what is ignored, a plugin’s own, or the source of what lies beside it', async () => {
+    const served = ['shout.js', 'typed.mjs', 'own/index.js'].map((file) => [file, plain]);
+    const others = [
+      ...['_shared/lists.ts', '_shared.mjs', '.hidden.ts', 'shout.test.mjs', 'other.test.ts'],
+      ...['shout.ts', 'shout.d.ts', 'shout.js.map', 'typed.mts', 'typed.d.mts'],
+      ...['own/index.ts', 'own/words.cjs', 'own/words.ts', 'own/more.tsx'],
+    ];
+    const files = Object.fromEntries([...served, ...others.map((file) => [file, ''])]);
+    expect(await idsOf([await folderOf(files)])).to.deep.equal(['own', 'shout', 'typed']);
   });
 
   it('stops at two plugins with one route and names both', async () => {
-    const message = await problemsOf(builtinPlugins, fixture('plugins/bad/taken'));
+    const { message } = await faultsOf(builtinPlugins, fixture('plugins/bad/taken'));
     expect(message).to.match(/taken.*the route \/text\/remove-stopwords is taken by .*remove-stopwords/s);
   });
 
-  it('stops at a folder that does not exist', async () => {
-    expect(await problemsOf(fixture('plugins/nowhere'))).to.match(/nowhere\n.*does not exist/);
+  it('stops at a folder that does not exist, and at one that is a helper itself', async () => {
+    expect((await faultsOf(fixture('plugins/nowhere'))).message).to.match(/nowhere\n.*does not exist/);
+    expect(await problemsIn({ 'index.js': plain, 'a.js': plain })).to.match(
+      /^a plugin cannot be served:\n.*index\.js\n +has no route/,
+    );
   });
 
-  it('tells every fault at once', async () => {
-    const message = await problemsOf(fixture('plugins/bad/syntax'), fixture('plugins/bad/schema'));
-    expect(message)
-      .to.match(/^2 plugins cannot be served/)
-      .and.match(/SyntaxError/)
-      .and.match(/n\/type/);
-  });
-
-  it('tells the faults of a schema beside those of the declaration, each place once', async () => {
+  it('reports the faults of a schema beside those of the declaration, each place once', async () => {
     const input = `{ properties: { a: { type: 'strin' }, b: 3, ak: { minimun: 1 } } }`;
     const code = `export default { sumary: 'x', input: ${input}, handler: () => ({}) };`;
     const message = await problemsIn({ 'a.mjs': code });
@@ -262,127 +300,124 @@ describe('loadRegistry', function () {
     expect(message.split('\n')).to.have.length(9);
   });
 
-  it('says where in a file a fault is, also where a link leads to its folder', async () => {
-    const message = await withFiles({ 'real/a.mjs': "\nthrow new Error('no database');" }, async (folder) => {
-      await symlink('real', join(folder, '_linked'));
-      return problemsOf(join(folder, '_linked'));
-    });
+  it('says where in a file a fault is where a link leads to its folder', async () => {
+    const folder = await folderOf({ 'real/a.mjs': "\nthrow new Error('no database');" });
+    await symlink('real', join(folder, '_linked'));
+    const { message } = await faultsOf(join(folder, '_linked'));
     expect(message).to.match(/Error: no database \(.*\/real\/a\.mjs:2:7\)/);
   });
 
-  for (const [code, reason] of [
-    ['export default "x";', /must be a helper declaration, but is the string "x"; write "export default /],
-    [
-      'export default function shout() {}',
-      /but is a function; write "export default { summary, input, handler }"/,
-    ],
-    ['export default () => ({});', /but is a function; write "export default { summary, input, handler }"/],
-    [
-      `export default { summary: 'x', input: { type: 'object', properties: { a: { type: 'integer' } } },
-         examples: [{ input: { a: 'x' } }, { input: {} }, { input: { b: 1 } }], handler: () => ({}) };`,
-      /example 1 is refused .*\n +example 3 is refused/,
-    ],
-    // Without places in the gateway's own loader.
-    ["import './nowhere.mjs';", /nowhere\.mjs(?![\s\S]*plugin-hooks)/],
+  for (const [code, lookMs, reason] of [
+    ['await new Promise(() => {});', 500, 'within 500 ms; something that it awaits at its top never comes'],
+    ['for (;;);', 100, 'it did not finish within 1100 ms; does a loop at its top never end?'],
+    ['process.exit(0);', undefined, 'it ended its thread, exit code 0; a plugin must not call process.exit'],
   ] as const) {
-    it(`says what is wrong with ${code.slice(0, 40)}`, async () => {
-      expect(await problemsIn({ 'a.mjs': code })).to.match(reason);
+    it(`looks at plugins in a thread, and names one whose import does not end well: ${code}`, async () => {
+      const checked = await checkFolder(await folderOf({ 'stuck.mjs': `${code}\n${plain}` }), { lookMs });
+      expect((checked as PluginError).problems[0]?.reason).to.include(reason);
+    });
+  }
+});
+
+describe('versions of plugins', () => {
+  afterEach(removeFolders);
+
+  async function versionOf(folder: string, load = async () => {}): Promise<string> {
+    const { versionOf } = await withVersions([builtinPlugins, folder], load);
+    return versionOf({ file: join(folder, 'text/a.mjs') });
+  }
+
+  const files = { 'text/a.mjs': 'a', 'text/_shared/b.mjs': 'b', 'data/words.txt': 'c' };
+
+  it('are the same wherever the same files lie, whenever they are loaded', async () => {
+    const [one, other] = [await folderOf(files), await folderOf(files)];
+    const version = await versionOf(one);
+    expect(version).to.match(/^[\w-]{43}$/);
+    expect([await versionOf(one), await versionOf(other)]).to.deep.equal([version, version]);
+  });
+
+  for (const name of [...Object.keys(files), 'text/new.mjs']) {
+    it(`are others once ${name} is another`, async () => {
+      const folder = await folderOf(files);
+      const version = await versionOf(folder);
+      await write(folder, name, 'changed');
+      expect(await versionOf(folder)).to.not.equal(version);
     });
   }
 
-  const checkStuck = (code: string) =>
-    withFiles({ 'stuck.mjs': `${code}\nexport default {};\n` }, (folder) => checkFolder(folder));
-
-  it('names a plugin that never finishes loading, after half a minute', async () => {
-    mock.timers.enable({ apis: ['setTimeout'] });
-    try {
-      const checked = checkStuck('await new Promise(() => {});');
-      let settled = false;
-      void checked.finally(() => {
-        settled = true;
-      });
-      // The thread that imports it has a clock of its own: the limit of the one that waits for it is a second longer.
-      while (!settled) {
-        mock.timers.tick(importTimeoutMs);
-        await new Promise(setImmediate);
-      }
-      expect(((await checked) as PluginError).message).to.match(/stuck\.mjs.* within 31000 ms/s);
-    } finally {
-      mock.timers.reset();
+  it('are the same however the path of their folder is written', async () => {
+    const folder = await folderOf(files);
+    const version = await versionOf(folder);
+    const link = `${folder}-link`;
+    await symlink(folder, link);
+    folders.push(link);
+    const near = relative(process.cwd(), folder);
+    for (const written of [`${folder}/`, `${folder}//text/..//`, near, `./${near}/`, link, `${link}/`]) {
+      expect(await versionOf(written), written).to.equal(version);
     }
   });
 
-  it('names a plugin that ends the process as if all were well', async () => {
-    const checked = await checkStuck('process.exit(0);');
-    expect(checked).to.be.instanceOf(PluginError);
-    expect((checked as PluginError).message).to.include('stuck.mjs');
+  it('follow no link back to where it lies, nor to what is installed or was', async () => {
+    const folder = await folderOf(files);
+    const version = await versionOf(folder);
+    await write(folder, 'node_modules/x/index.js', 'x');
+    await write(folder, '.git/HEAD', 'x');
+    await symlink('..', join(folder, 'text/loop'));
+    await symlink('nowhere', join(folder, 'text/gone'));
+    expect(await versionOf(folder)).to.equal(version);
+  });
+
+  it('are others once a file has another name', async () => {
+    const [one, other] = [await folderOf({ ...files, x: '1' }), await folderOf({ ...files, y: '1' })];
+    expect(await versionOf(one)).to.not.equal(await versionOf(other));
+  });
+
+  it('are like no others where a file changed while they were loaded, or there are none', async () => {
+    const folder = await folderOf(files);
+    const load = () => write(folder, 'text/a.mjs', 'changed');
+    const cut = await versionOf(folder, load);
+    expect([await versionOf(folder), await versionOf(folder, load)]).to.not.include(cut);
+    const gone = join(folder, 'gone');
+    expect(await versionOf(gone)).to.not.equal(await versionOf(gone));
+  });
+
+  it('are found by a second look at the files’ times alone, once these are settled', async () => {
+    const folder = await folderOf(files);
+    const version = await versionOf(folder);
+    const { now } = Date;
+    Date.now = () => now() + 10_000;
+    try {
+      expect(await versionOf(folder)).to.equal(version);
+      const load = () => write(folder, 'text/a.mjs', 'A');
+      expect(await versionOf(folder, load)).to.not.equal(version);
+    } finally {
+      Date.now = now;
+    }
+  });
+
+  it('are the package’s for its own', async () => {
+    const { versionOf } = await withVersions([builtinPlugins], async () => undefined);
+    expect(versionOf({ file: join(builtinPlugins, 'a.js'), shipped: true })).to.equal(packageVersion);
   });
 });
 
-describe('plugins in TypeScript', () => {
-  let folder: string;
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'plugins-'));
-    await cp(fixture('plugins/typescript'), folder, { recursive: true });
-  });
-  after(() => rm(folder, { recursive: true }));
-
-  it('are loaded as they are, with what they import from their own folder', async () => {
-    const registry = await loadRegistry([join(folder, 'good')], createVocabulary());
-    expect([...registry.keys()].sort()).to.deep.equal(['text/shout', 'text/titled']);
-    expect(registry.get('text/shout')?.declaration.summary).to.equal('Writes a text in capitals.');
-  });
-
-  describe('that cannot be loaded', () => {
-    let problems: Map<string, string>;
-    before(async () => {
-      const error = await loadRegistry([join(folder, 'bad')], createVocabulary()).catch((thrown) => thrown);
-      expect(error).to.be.instanceOf(PluginError);
-      problems = new Map((error as PluginError).problems.map(({ file, reason }) => [file, reason]));
+describe('a change of a file touches', () => {
+  const text = ['/p/text/shout.ts', '/p/text/whisper.mjs', '/p/text/titled/index.mjs'];
+  const plugins = ['/p/hello.mjs', ...text, '/p/media/crop.mjs'];
+  for (const [changed, touched] of [
+    ['/p/text/shout.ts', ['/p/text/shout.ts']],
+    ['/p/text/titled/index.mjs', ['/p/text/titled/index.mjs']],
+    ['/p/text/titled/words.mjs', ['/p/text/titled/index.mjs']],
+    ['/p/text/titled/deep/_more/data.json', ['/p/text/titled/index.mjs']],
+    ['/p/text/_words.mjs', text],
+    ['/p/text/_shared/lists/en.json', text],
+    ['/p/text/words.json', text],
+    ['/p/_shared/words.mjs', plugins],
+    ['/p/package.json', plugins],
+    ['/p/media/deep/notes.txt', []],
+  ] as const) {
+    it(`${touched.length} plugins: ${changed}`, () => {
+      expect(plugins.filter((file) => isTouched(file, changed, plugins))).to.deep.equal(touched);
     });
-
-    const words = (file: string, line: number) => ` (${join(folder, 'bad', file)}:${line})`;
-
-    for (const [file, line, reason] of [
-      ['enum.ts', 2, 'an enum is code and no type: write an object, '],
-      ['namespace.ts', 1, 'a namespace is code and no type: '],
-      ['parameter-property.ts', 2, 'a parameter property is code and no type: declare the field'],
-      ['import-equals.ts', 1, 'write import … from'],
-      ['export-equals.ts', 1, 'write export default'],
-      ['syntax.ts', 2, 'Expression expected'],
-    ] as const) {
-      it(`are refused with file, line and what to do: ${file}`, () => {
-        expect(problems.get(join(folder, 'bad', file)))
-          .to.match(/^cannot be loaded: SyntaxError: /)
-          .and.include(reason)
-          .and.include(words(file, line));
-      });
-    }
-
-    for (const [file, reason] of [
-      ['decorator.ts', 'Invalid or unexpected token (line 3)'],
-      ['compiled-name.ts', '"./_size.js" does not exist, but "./_size.ts" does: import that'],
-      ['no-ending.mts', '"./_other" does not exist, but "./_other.mts" does: import that'],
-      ['type-as-value.ts', 'if Size is a type, write "import type"'],
-      ['throws.ts', 'nobody asked (ask ('],
-      ['nothing.ts', 'has no default export'],
-    ] as const) {
-      it(`are refused with the reason: ${file}`, () => {
-        expect(problems.get(join(folder, 'bad', file))).to.include(reason);
-      });
-    }
-
-    for (const [file, imported, line] of [
-      ['shared-enum.ts', '_enum.ts', 2],
-      ['shared-twice.ts', '_twice.ts', 2],
-    ] as const) {
-      it(`name the module of theirs that is to blame: ${imported}`, () => {
-        expect(problems.get(join(folder, 'bad', file))).to.include(words(imported, line));
-      });
-    }
-
-    it('keep every line and column where the author wrote it', () => {
-      expect(problems.get(join(folder, 'bad', 'throws.ts'))).to.include('throws.ts:2:57)');
-    });
-  });
+  }
 });

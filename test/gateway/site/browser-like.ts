@@ -1,24 +1,12 @@
-import { expect } from 'chai';
+type Fields = Record<string, string>;
+
+/** `location` is where it leads, if it does. */
+export type Page = { status: number; headers: Headers; html: string; location: string | null };
+
+export type BrowserLike = ReturnType<typeof createBrowserLike>;
 
 /** A client with a cookie jar that fills in forms as a browser without a script does. */
-export interface BrowserLike {
-  get(path: string, headers?: Record<string, string>): Promise<Page>;
-  /** Sends the form with this action, from the page that was got last, its hidden fields included. */
-  submit(action: string, fields?: Record<string, string>, headers?: Record<string, string>): Promise<Page>;
-  /** Sends fields without having seen a form. */
-  post(path: string, fields: Record<string, string>, headers?: Record<string, string>): Promise<Page>;
-  readonly cookies: Map<string, string>;
-}
-
-export interface Page {
-  status: number;
-  headers: Headers;
-  html: string;
-  /** Where it leads, if it does. */
-  location: string | null;
-}
-
-export function createBrowserLike(url: string): BrowserLike {
+export function createBrowserLike(url: string) {
   const cookies = new Map<string, string>();
   let last: Page | undefined;
 
@@ -35,25 +23,21 @@ export function createBrowserLike(url: string): BrowserLike {
       else cookies.set(name, value);
     }
     const { status, headers } = response;
-    return { status, headers, html: await response.text(), location: headers.get('location') };
+    last = { status, headers, html: await response.text(), location: headers.get('location') };
+    return last;
   }
+  const post = (path: string, fields: Fields, headers: Fields = {}) =>
+    send(path, { method: 'POST', body: new URLSearchParams(fields), headers });
 
-  const browser: BrowserLike = {
+  return {
     cookies,
-    async get(path, headers = {}) {
-      last = await send(path, { headers });
-      return last;
-    },
-    async submit(action, fields = {}, headers = {}) {
-      const hidden = hiddenFields(last?.html ?? '', action);
-      return browser.post(action, { ...hidden, ...fields }, headers);
-    },
-    async post(path, fields, headers = {}) {
-      last = await send(path, { method: 'POST', body: new URLSearchParams(fields), headers });
-      return last;
-    },
+    get: (path: string, headers: Fields = {}) => send(path, { headers }),
+    /** Sends fields without having seen a form. */
+    post,
+    /** Sends the form with this action, from the page that was got last, its hidden fields included. */
+    submit: async (action: string, fields: Fields = {}, headers: Fields = {}) =>
+      post(action, { ...hiddenFields(last?.html ?? '', action), ...fields }, headers),
   };
-  return browser;
 }
 
 /** The hidden fields of the form with an action. */
@@ -72,19 +56,4 @@ export async function signedIn(url: string, who: { email: string; password: stri
   const page = await browser.submit('/sign-in', { email: who.email, password: who.password });
   if (page.status !== 303) throw new Error(`sign-in answered ${page.status}`);
   return browser;
-}
-
-/** Goes to the provider, which sends everybody back at once to the site at `home`, and comes back. */
-export async function comeBack(browser: BrowserLike, url: string | null, home: string): Promise<Page> {
-  const answer = await fetch(url ?? '', { redirect: 'manual' });
-  const back = new URL(answer.headers.get('location') ?? '');
-  expect(back.origin + back.pathname).to.equal(`${home}/auth/callback/oidc`);
-  return browser.get(back.pathname + back.search);
-}
-
-/** The way to the provider for somebody who is signed in and wants to connect their account. */
-export async function setOutToConnect(browser: BrowserLike): Promise<string | null> {
-  await browser.get('/account');
-  const page = await browser.submit('/account/oidc');
-  return /href="(http:[^"]+authorize[^"]+)"/.exec(page.html)?.[1]?.replaceAll('&amp;', '&') ?? null;
 }

@@ -1,18 +1,48 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { arrive, follow } from './chromium.js';
-import { inChromium } from './in-chromium.js';
-import { sampleUsage } from './test-site.js';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { toolFile } from '../../needs.js';
+import { arrive, follow, launchChromium, openPage, requireChromium, signInOn } from './chromium.js';
+import { openTestSite, sampleItems, sampleJob, sampleUsage, type TestSite } from './test-site.js';
+
+interface Violation {
+  id: string;
+  nodes: { html: string; failureSummary?: string }[];
+}
 
 describe('site: in a browser', function () {
-  this.timeout(60_000);
-  const chromium = inChromium();
+  this.timeout(180_000);
+  let browser: Browser;
+  let site: TestSite;
+  const faults: string[] = [];
+  before(async function () {
+    requireChromium.call(this);
+    site = await openTestSite();
+    browser = await launchChromium();
+  });
+  after(async () => {
+    await browser?.close();
+    await site?.close();
+  });
 
-  const state = async (key: string) => (await chromium.site.verifier.verify(key)).state;
+  const open = (options?: BrowserContextOptions) => openPage(browser, faults, options);
+  async function signIn(page: Page): Promise<void> {
+    await page.goto(`${site.url}/sign-in`);
+    await signInOn(page, site.operator);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  }
+  /** A page of the operator. */
+  async function openSignedIn(path: string, options?: BrowserContextOptions) {
+    const [context, page] = await open(options);
+    await signIn(page);
+    await page.goto(site.url + path);
+    return [context, page] as const;
+  }
+  const state = async (key: string) => (await site.verifier.verify(key)).state;
 
   it('leads from the first sign-in to a member with a key, its rotation and its end', async () => {
-    const { site } = chromium;
-    const [operatorContext, operator] = await chromium.openPage();
-    await chromium.signIn(operator);
+    const [operatorContext, operator] = await open();
+    await signIn(operator);
     await follow(operator.getByRole('link', { name: 'Create the first one' }));
     await operator.getByLabel('Name').fill('acme');
     await follow(operator.getByRole('button', { name: 'Create tenant' }));
@@ -26,7 +56,7 @@ describe('site: in a browser', function () {
       .to.include('Open invitations')
       .and.not.to.include(link);
 
-    const [context, page] = await chromium.openPage({
+    const [context, page] = await open({
       permissions: ['clipboard-read', 'clipboard-write'],
     });
     await page.goto(link);
@@ -80,15 +110,12 @@ describe('site: in a browser', function () {
     await page.getByText('The key was revoked').waitFor();
     expect(await state(second)).to.equal('revoked');
     await Promise.all([context.close(), operatorContext.close()]);
-    expect(chromium.faults).to.deep.equal([]);
+    expect(faults).to.deep.equal([]);
   });
 
   it('goes back from a shown key to the page before, and never shows it again', async () => {
-    const { site } = chromium;
     await site.admin.createTenant('backwards', 'test');
-    const [context, page] = await chromium.openPage();
-    await chromium.signIn(page);
-    await page.goto(`${site.url}/tenants/backwards`);
+    const [context, page] = await openSignedIn('/tenants/backwards');
     await follow(page.getByRole('button', { name: 'Issue key' }));
     const key = (await page.locator('#key').textContent()) ?? '';
     await follow(page.getByRole('link', { name: 'I have copied it' }));
@@ -101,8 +128,7 @@ describe('site: in a browser', function () {
   });
 
   it('can be worked with the keyboard alone', async () => {
-    const { site } = chromium;
-    const [context, page] = await chromium.openPage();
+    const [context, page] = await open();
     await page.goto(`${site.url}/sign-in`);
     const focused = () =>
       page.evaluate(
@@ -148,12 +174,11 @@ describe('site: in a browser', function () {
   });
 
   it('shows today’s calls and the scale first on a screen that is narrower than the chart', async () => {
-    const { site } = chromium;
     const { id } = await site.admin.createTenant('narrow', 'test');
     site.usage.set(id, sampleUsage('key_narrow', 1));
-    const [context, page] = await chromium.openPage({ viewport: { width: 390, height: 844 } });
-    await chromium.signIn(page);
-    await page.goto(`${site.url}/tenants/narrow/usage`);
+    const [context, page] = await openSignedIn('/tenants/narrow/usage', {
+      viewport: { width: 390, height: 844 },
+    });
     const bar = await page.locator('.plot rect').last().boundingBox();
     expect((bar?.x ?? Number.NaN) + (bar?.width ?? 0)).to.be.within(200, 390);
     const scale = await page.locator('.plot .axis').first().boundingBox();
@@ -162,28 +187,144 @@ describe('site: in a browser', function () {
   });
 
   it('shows all columns of the audit log beside each other, however long the names in it are', async () => {
-    const { site } = chromium;
     const actor = `user:${'ada.lovelace-'.repeat(6)}@analytical-engines.example`;
     const label = 'billing of the web shop '.repeat(4).trim();
     await site.admin.createTenant(`t${'-long'.repeat(12)}`, actor);
     await site.admin.issueKey(`t${'-long'.repeat(12)}`, { label, scopes: ['text/*'] }, actor);
-    const [context, page] = await chromium.openPage({ viewport: { width: 1280, height: 900 } });
-    await chromium.signIn(page);
-    await page.goto(`${site.url}/audit`);
+    const [context, page] = await openSignedIn('/audit', { viewport: { width: 1280, height: 900 } });
     const hidden = '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)';
     expect(await page.evaluate(`${hidden}(document.querySelector('.scroll'))`)).to.equal(0);
     await context.close();
   });
 
   it('works without a script', async () => {
-    const { site } = chromium;
     await site.admin.createTenant('no-script', 'test');
-    const [context, page] = await chromium.openPage({ javaScriptEnabled: false });
-    await chromium.signIn(page);
-    await page.goto(`${site.url}/tenants/no-script`);
+    const [context, page] = await openSignedIn('/tenants/no-script', { javaScriptEnabled: false });
     await follow(page.getByRole('button', { name: 'Issue key' }));
     expect(await page.getByRole('button', { name: 'Copy' }).count()).to.equal(0);
     expect(await state((await page.locator('#key').textContent()) ?? '')).to.equal('active');
     await context.close();
+  });
+
+  describe('to people who cannot see the pages, or not well', () => {
+    let axeSource: string;
+    before(function () {
+      axeSource = readFileSync(toolFile(this, 'axe-core/axe.min.js'), 'utf8');
+    });
+
+    for (const colorScheme of ['light', 'dark'] as const) {
+      it(`has nothing that axe finds wrong, on any page, ${colorScheme}`, async () => {
+        const tenant = `axe-${colorScheme}`;
+        const { id } = await site.admin.createTenant(tenant, 'test');
+        const key = await site.admin.issueKey(tenant, { label: 'website' }, 'test');
+        await site.admin.rotateKey(key.id, {}, 'test');
+        await site.admin.revokeKey((await site.admin.issueKey(tenant, {}, 'test')).id, 'test');
+        site.usage.set(id, sampleUsage(key.id, 7));
+        site.jobs.push(sampleJob(id, {}, sampleItems));
+        // The page's own policy keeps axe out, so it is set aside here and only here.
+        const [context, page] = await open({
+          colorScheme,
+          bypassCSP: true,
+          viewport: { width: 1280, height: 800 },
+        });
+        const found: string[] = [];
+        // What is dark differs from what is light in its colours alone.
+        const rules =
+          colorScheme === 'light' ? '{}' : `{ runOnly: ['color-contrast', 'link-in-text-block'] }`;
+        async function look(name: string): Promise<void> {
+          await page.evaluate(axeSource);
+          const violations = (await page.evaluate(
+            `axe.run(document, ${rules}).then((r) => r.violations)`,
+          )) as Violation[];
+          for (const { id, nodes } of violations) {
+            found.push(`${name}: ${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+          }
+          const wider = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+          if (Number(wider) > 0) found.push(`${name}: ${wider} px wider than the window`);
+        }
+        await page.goto(`${site.url}/sign-in`);
+        await look('sign-in');
+        await page.getByLabel('E-mail').fill('nobody@example.com');
+        await page.getByLabel('Password').fill('not the password');
+        await follow(page.getByRole('button', { name: 'Sign in' }));
+        await look('sign-in refused');
+        await signIn(page);
+        const base = `/tenants/${tenant}`;
+        for (const path of [
+          '/overview',
+          '/tenants',
+          '/keys',
+          '/audit',
+          '/operators',
+          '/account',
+          base,
+          `${base}/keys/${key.id}`,
+          `${base}/keys/${key.id}/revoke`,
+          `${base}/keys/${key.id}/sign`,
+          `${base}/keys/${key.id}/rotate-signing`,
+          `${base}/usage`,
+          `${base}/jobs`,
+          `${base}/jobs/job_4fGhJ2kLm9pQ`,
+          `${base}/webhooks`,
+          `${base}/webhooks/rotate`,
+          `${base}/limits`,
+          `${base}/members`,
+          `${base}/audit`,
+          '/nowhere',
+        ]) {
+          await page.goto(site.url + path);
+          await look(path);
+        }
+        const signPage = `${site.url}${base}/keys/${key.id}/sign`;
+        const sign = async (address: string) => {
+          await page.goto(signPage);
+          await page.getByLabel('Address').fill(address);
+          await follow(page.getByRole('button', { name: 'Sign address' }));
+        };
+        await sign('/media/add-border?color=dusty rose');
+        await look('url signed');
+        await sign('/nothing');
+        await look('address refused');
+        await page.setViewportSize({ width: 390, height: 844 });
+        await sign('/media/add-border?color=dusty rose');
+        await look('url signed on a phone');
+        await page.goto(`${site.url}${base}/keys/${key.id}`);
+        await follow(page.getByRole('button', { name: 'Show signing secret' }));
+        await look('signing secret on a phone');
+        await page.goto(`${site.url}${base}/webhooks/rotate`);
+        await follow(page.getByRole('button', { name: 'Replace it' }));
+        await look('webhook secret on a phone');
+        for (const path of [
+          '/overview',
+          base,
+          `${base}/keys/${key.id}`,
+          `${base}/usage`,
+          `${base}/members`,
+        ]) {
+          await page.goto(site.url + path);
+          await look(`${path} on a phone`);
+        }
+        await page.getByLabel('For whom').fill('Ada');
+        await follow(page.getByRole('button', { name: 'Create invitation link' }));
+        await look('invitation shown');
+        const link = (await page.locator('#link').textContent()) ?? '';
+        await page.goto(`${site.url}${base}/members`);
+        await look('members with an invitation');
+        await page.goto(`${site.url}${base}`);
+        await page.getByLabel('Expires').fill('2020-01-01');
+        await follow(page.getByRole('button', { name: 'Issue key' }));
+        await look('key refused');
+        await page.getByLabel('Expires').fill('');
+        await follow(page.getByRole('button', { name: 'Issue key' }));
+        await look('key shown');
+        await page.goto(link);
+        await look('invitation, signed in');
+        await follow(page.getByRole('button', { name: 'Sign out' }));
+        await page.goto(link);
+        await look('invitation');
+        await context.close();
+        expect(found).to.deep.equal([]);
+      });
+    }
   });
 });

@@ -1,5 +1,12 @@
 import { accessSync, constants } from 'node:fs';
-import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Locator,
+  type Page,
+} from 'playwright-core';
 import { skipWithout } from '../../needs.js';
 
 const usualPaths = [
@@ -37,6 +44,31 @@ export function launchChromium(): Promise<Browser> {
   });
 }
 
+/** A page in a context of its own; what its scripts and its policy complain of is added to `faults`. */
+export async function openPage(
+  browser: Browser,
+  faults: string[],
+  options?: BrowserContextOptions,
+): Promise<[BrowserContext, Page]> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  page.on('pageerror', (error) => faults.push(error.message));
+  page.on('console', (message) => {
+    if (/Content Security Policy|Refused to/i.test(message.text())) faults.push(message.text());
+  });
+  return [context, page];
+}
+
+/** Signs in on the page of the site where one does. */
+export async function signInOn(
+  page: Page,
+  who: { email: string; password: string } | undefined,
+): Promise<void> {
+  await page.getByLabel('E-mail').fill(who?.email ?? '');
+  await page.getByLabel('Password').fill(who?.password ?? '');
+  await follow(page.getByRole('button', { name: 'Sign in' }));
+}
+
 function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
@@ -46,10 +78,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/**
- * Does what leads to another page, or to the same one anew, and waits until that is there and its scripts have run: what
- * comes next would else be done to the page before, since Chromium tells of a click's end and not of where it leads.
- */
+/** Leads to another page, and waits until its scripts have run: Chromium reports a click's end alone. */
 export async function arrive(page: Page, act: () => Promise<unknown>): Promise<void> {
   await Promise.all([page.waitForEvent('load'), act()]);
 }

@@ -2,25 +2,22 @@ import { createHash, generateKeyPairSync, type KeyPairKeyObjectResult, randomUUI
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A small identity provider on this machine, whose every visitor is `person`. */
-export interface IdentityProvider {
-  issuer: string;
-  person: { sub: string; email: string; email_verified: boolean };
-  /** What is wrong with it. */
-  fault: 'none' | 'no token' | 'token is garbage' | 'no keys' | 'refuses codes' | 'identity is garbage';
-  close(): Promise<void>;
-}
+/** What is wrong with it. */
+type Fault = 'none' | 'no token' | 'token is garbage' | 'no keys' | 'refuses codes' | 'identity is garbage';
+
+export type IdentityProvider = Awaited<ReturnType<typeof createIdentityProvider>>;
 
 /** Made once in a process, which takes a while. */
 let keys: KeyPairKeyObjectResult | undefined;
 
-export async function createIdentityProvider(): Promise<IdentityProvider> {
+/** A small identity provider on this machine, whose every visitor is `person`. */
+export async function createIdentityProvider() {
   keys ??= generateKeyPairSync('rsa', { modulusLength: 2048 });
   const { privateKey, publicKey } = keys;
   const codes = new Map<string, { nonce: string | null; challenge: string; client: string }>();
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const provider = {
-    fault: 'none' as IdentityProvider['fault'],
+    fault: 'none' as Fault,
     issuer: '',
     person: { sub: 'person-1', email: 'ada@corp.example', email_verified: true },
   };
@@ -45,9 +42,8 @@ export async function createIdentityProvider(): Promise<IdentityProvider> {
         jwks_uri: `${provider.issuer}/keys`,
         id_token_signing_alg_values_supported: ['RS256'],
       });
-    } else if (url.pathname === '/keys' && provider.fault === 'no keys') {
-      json({}, 500);
     } else if (url.pathname === '/keys') {
+      if (provider.fault === 'no keys') return json({}, 500);
       json({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'RS256', use: 'sig' }] });
     } else if (url.pathname === '/authorize') {
       const code = randomUUID();

@@ -1,6 +1,5 @@
-import { createAudited, type User } from '../../../gateway/site/accounts/account.js';
-import { createMemberAdmin, type MemberAdmin } from '../../../gateway/site/accounts/member-admin.js';
-import { createInvitations, createPeople } from '../../../gateway/site/accounts/people.js';
+import type { User } from '../../../gateway/site/accounts/account.js';
+import { createMemberAdmin, createPeople, type MemberAdmin } from '../../../gateway/site/accounts/people.js';
 import { createThrottle } from '../../../gateway/site/accounts/throttle.js';
 import type { SiteDatabase } from '../../../gateway/site/tables.js';
 import { type BrowserLike, signedIn } from './browser-like.js';
@@ -12,8 +11,6 @@ const plenty = { pair: 1_000, account: 1_000, address: 1_000, seconds: 60 };
 export function createTestMembers(database: SiteDatabase, now: () => number = Date.now): MemberAdmin {
   return createMemberAdmin({
     database,
-    audited: createAudited(database, now),
-    invitations: createInvitations(database, now),
     passwords: { isGuessable: async () => false },
     throttle: createThrottle(plenty),
     joining: createThrottle(plenty),
@@ -36,7 +33,7 @@ export async function outcome(joining: Promise<void>): Promise<'joined' | 'inval
 
 /** The operator with this e-mail. */
 export async function operatorNamed(database: SiteDatabase, email: string): Promise<User> {
-  const found = (await createPeople(database).operators()).find((person) => person.email === email);
+  const found = (await createPeople(database).of(null)).find((person) => person.email === email);
   if (!found) throw new Error(`there is no operator ${email}`);
   return found;
 }
@@ -53,7 +50,7 @@ export async function invite(site: TestSite, tenant: string): Promise<string> {
   return path;
 }
 
-/** Makes somebody a member of a tenant, whose password nothing judges; returns their client, signed in. */
+/** Makes somebody a member of a tenant, whose password is not checked; returns their client, signed in. */
 export async function join(site: TestSite, tenant: string, email: string): Promise<BrowserLike> {
   const members = createTestMembers(site.connect);
   const { id } = await site.admin.tenant(tenant);

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { startTestGateway, type TestGateway } from '../harness.js';
-import { follow, launchChromium, requireChromium } from './chromium.js';
+import { follow, launchChromium, openPage, requireChromium, signInOn } from './chromium.js';
 
 /** The site and the API of one gateway, as a browser meets them: on two ports, and so from two origins. */
 describe('site: the preview of a signed url', function () {
@@ -34,15 +34,9 @@ describe('site: the preview of a signed url', function () {
   /** A page of the first key, signed in as the first operator. */
   async function openKey(options?: BrowserContextOptions): Promise<Page> {
     const { connectUrl, firstKey, firstOperator } = api.gateway;
-    const page = await (await browser.newContext(options)).newPage();
-    page.on('pageerror', (error) => faults.push(error.message));
-    page.on('console', (message) => {
-      if (/Content Security Policy|Refused to/i.test(message.text())) faults.push(message.text());
-    });
+    const [, page] = await openPage(browser, faults, options);
     await page.goto(`${connectUrl}/sign-in?next=${encodeURIComponent(`/tenants/demo/keys/${firstKey?.id}`)}`);
-    await page.getByLabel('E-mail').fill(firstOperator?.email ?? '');
-    await page.getByLabel('Password').fill(firstOperator?.password ?? '');
-    await follow(page.getByRole('button', { name: 'Sign in' }));
+    await signInOn(page, firstOperator);
     return page;
   }
 

@@ -1,7 +1,4 @@
-/**
- * Imported for its effect: hashes of passwords are made quickly in this process, for one takes a tenth of a second of CPU, and tests
- * sign in hundreds of times. Where less than the full cost is asked for it fails; a gateway in a process of its own pays it.
- */
+/** Imported for its effect: cheap password hashes in this process; less than the full cost asked for fails. */
 import crypto, { type ScryptOptions } from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 
@@ -15,5 +12,19 @@ const quick: Scrypt = (password, salt, length, options, done) => {
   if (N < 16_384 || r < 16) throw new Error(`a password is hashed at the cost of N ${N} and r ${r}`);
   scrypt(password, salt, length, { ...options, N: 2 }, done);
 };
-Object.assign(crypto, { scrypt: quick });
-syncBuiltinESMExports();
+use(quick);
+
+function use(scrypt: Scrypt): void {
+  Object.assign(crypto, { scrypt });
+  syncBuiltinESMExports();
+}
+
+/** Does something at the full cost, as with a hash that a gateway made. */
+export async function atFullCost<T>(work: () => Promise<T>): Promise<T> {
+  use(scrypt);
+  try {
+    return await work();
+  } finally {
+    use(quick);
+  }
+}

@@ -4,13 +4,14 @@ import { pino } from 'pino';
 import { GatewayError } from '../../../gateway/errors.js';
 import { createOutboundBudget } from '../../../gateway/http/outbound-budget.js';
 import type { ItemView, JobView } from '../../../gateway/jobs/jobs.js';
-import { createKeyAdmin, type KeyAdmin } from '../../../gateway/keys/admin.js';
-import { createKeyVerifier, type KeyVerifier } from '../../../gateway/keys/verifier.js';
-import { type Credentials, createFirstOperator } from '../../../gateway/site/accounts/first-operator.js';
+import { createKeyAdmin } from '../../../gateway/keys/admin.js';
+import { createKeyVerifier } from '../../../gateway/keys/verifier.js';
+import { createFirstOperator } from '../../../gateway/site/accounts/account.js';
 import { createSiteApp } from '../../../gateway/site/app.js';
-import type { SiteOptions, UsageRow } from '../../../gateway/site/site.js';
-import { createSiteDatabase, type SiteDatabase } from '../../../gateway/site/tables.js';
-import { createSqliteDatabase, type OpenedStore, type TestDatabase } from '../databases.js';
+import type { SiteOptions } from '../../../gateway/site/site.js';
+import type { SiteDatabase, SiteTables } from '../../../gateway/site/tables.js';
+import type { UsageRow } from '../../../gateway/usage/report.js';
+import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 import { signing } from '../signing/signing.js';
 import './quick-passwords.js';
 
@@ -23,33 +24,29 @@ export const services = [
   { id: 'text/remove-stopwords', summary: 'Removes words that carry little meaning.', picture: false },
 ];
 
-/** A running site on a database of its own, with everything that a test looks at. */
-export interface TestSite {
-  url: string;
-  admin: KeyAdmin;
-  store: OpenedStore;
-  verifier: KeyVerifier;
-  connect: SiteDatabase;
-  operator: Credentials;
-  /** What usage answers, by tenant id. */
-  usage: Map<string, UsageRow[]>;
-  /** What there is of jobs, of all tenants. */
-  jobs: SampleJob[];
-  /** Every log line so far. */
-  logs: string[];
-  /** Ends and begins the process's part, on the same database. */
-  close(): Promise<void>;
-}
+export type TestSite = Awaited<ReturnType<typeof openTestSite>>;
+
+export type OpenedSiteDatabase = SiteDatabase & { close(): Promise<void> };
 
 /** A handle of its own on a store's database, and a way to close it. */
-export async function openConnectDatabase(database: TestDatabase): Promise<SiteDatabase> {
-  return createSiteDatabase(await database.connect());
+export async function openConnectDatabase(database: TestDatabase): Promise<OpenedSiteDatabase> {
+  const opened = await database.connect();
+  return { ...opened.access<SiteTables>(), close: () => opened.close() };
 }
 
-export async function openTestSite(
-  changes: Partial<SiteOptions> = {},
-  given?: TestDatabase,
-): Promise<TestSite> {
+/** Somebody at a browser. */
+export const client = { address: '192.0.2.1', agent: 'a browser' };
+
+/** For signing in without a site. */
+export const signInSettings = {
+  secret: 's'.repeat(43),
+  baseUrl: 'http://127.0.0.1:8081',
+  secureCookies: false,
+  logger: { warn() {} },
+};
+
+/** A running site on a database of its own, with everything that a test looks at. */
+export async function openTestSite(changes: Partial<SiteOptions> = {}, given?: TestDatabase) {
   const database = given ?? (await createSqliteDatabase());
   const store = await database.open();
   const connect = await openConnectDatabase(database);
@@ -89,21 +86,19 @@ export async function openTestSite(
   server.on('request', app.callback());
   const verifier = createKeyVerifier({ store });
   return {
-    url,
-    admin,
-    store,
-    verifier,
-    connect,
-    operator,
+    ...{ url, admin, store, verifier, connect, operator },
+    /** What usage answers, by tenant id. */
     usage,
+    /** Of all tenants. */
     jobs,
+    /** Every log line so far. */
     logs,
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
       outbound.close();
       await verifier.close();
-      await connect.handle.destroy();
+      await connect.close();
       await database.drop();
     },
   };
@@ -134,11 +129,7 @@ export function useTestSite(changes?: Parameters<typeof openTestSite>[0]): TestS
 }
 
 /** A tenant's job with its items, as the site is given them. */
-interface SampleJob {
-  tenantId: string;
-  job: JobView;
-  items: ItemView[];
-}
+type SampleJob = { tenantId: string; job: JobView; items: ItemView[] };
 
 /** Jobs that are just these; one that is cancelled has ended. */
 function jobsOf(samples: readonly SampleJob[]): SiteOptions['jobs'] {
@@ -169,11 +160,7 @@ function jobsOf(samples: readonly SampleJob[]): SiteOptions['jobs'] {
   };
 }
 
-export function sampleJob(
-  tenantId: string,
-  changes: Partial<JobView> = {},
-  items: ItemView[] = [],
-): SampleJob {
+export function sampleJob(tenantId: string, changes: Partial<JobView> = {}, items: ItemView[] = []) {
   const job: JobView = {
     id: 'job_4fGhJ2kLm9pQ',
     service: 'media/add-border',
@@ -203,12 +190,7 @@ export const sampleItems: ItemView[] = [
     error: {
       code: 'invalid_input',
       message: 'The input is not valid; see details.',
-      details: [
-        {
-          field: 'width',
-          problem: 'must be a whole number of pixels from 0 to 5000, but is the string "abc"',
-        },
-      ],
+      details: [{ field: 'width', problem: 'must be a whole number of pixels, but is the string "abc"' }],
     },
   },
   {
@@ -233,6 +215,7 @@ export function sampleUsage(key: string, days = 30): UsageRow[] {
         service: id,
         calls,
         errors: ago % 7 === 0 ? 3 : 0,
+        ...{ errors_client: 0, errors_limited: 0, errors_server: 0 },
         bytes_in: calls * 2_100,
         bytes_out: calls * (id.startsWith('media') ? 184_000 : 900),
         cpu_ms: id.startsWith('media') ? calls * 61.5 : 0,

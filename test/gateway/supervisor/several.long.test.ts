@@ -17,7 +17,7 @@ describe('serve with two processes', function () {
     Promise.all(Array.from({ length: calls }, () => callOnce(url)));
   const count = (all: readonly number[], status: number) => all.filter((each) => each === status).length;
 
-  it('says once what runs where, and has both at work then', async () => {
+  it('prints once what runs where, and has both at work then', async () => {
     await until(() => world.pids().length === 2);
     expect(world.first_key).not.to.equal(null);
     expect(world.written().match(/"ok":true/g)).to.have.length(1);
@@ -44,7 +44,7 @@ describe('serve with two processes', function () {
     expect(count(await statuses(light(key), 60), 200)).to.equal(25);
   });
 
-  it('takes a key in both as it is made, and in neither once it is revoked', async () => {
+  it('accepts a key in both as it is made, and in neither once it is revoked', async () => {
     const key = await world.tenant('fleeting', {});
     expect(count(await statuses(light(key), 6), 200)).to.equal(6);
     const [listed] = (await world.command('GET', '/api/tenants/fleeting/keys')).keys as { id: string }[];
@@ -52,7 +52,7 @@ describe('serve with two processes', function () {
     await until(async () => count(await statuses(light(key), 6), 401) === 6);
   });
 
-  it('tells metrics of both as one', async () => {
+  it('has metrics of both as one', async () => {
     const text = await world.metrics();
     expect(text).to.match(/^helper_gateway_pool_threads 2$/m);
     expect(text).to.match(/^helper_gateway_keys_available 1$/m);
@@ -98,8 +98,8 @@ describe('serve with two processes', function () {
     await Promise.all(clients);
     expect(count(outcomes, 0)).to.be.at.most(6);
     expect(count(outcomes, 0) + count(outcomes, 200)).to.equal(outcomes.length);
-    const [told] = world.lines('ended that was not told to');
-    expect(told).to.include({ process: 2, ended_pid: victim, signal: 'SIGKILL', restart_ms: 0 });
+    const [logged] = world.lines('ended unasked');
+    expect(logged).to.include({ process: 2, ended_pid: victim, signal: 'SIGKILL', restart_ms: 0 });
   });
 
   it('finishes the calls of both at SIGTERM, and ends with 0', async () => {

@@ -3,25 +3,12 @@ import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fixture } from '../../fixtures.js';
-import { type GatewayProcess, operatorToken, startGatewayProcess } from '../harness.js';
+import { operatorToken, startGatewayProcess } from '../harness.js';
 
 /** `serve` with its processes, as the tests look at it. */
-export interface World extends GatewayProcess {
-  dataDir: string;
-  key: string;
-  /** The processes that have begun to serve, the dead ones too. */
-  pids(): number[];
-  /** Lines of the log that hold this. */
-  lines(part: string): Record<string, unknown>[];
-  /** Calls the site's API. */
-  command(method: string, path: string, body?: object): Promise<Record<string, unknown>>;
-  /** A tenant with these limits, and a key of it. */
-  tenant(name: string, limits: object): Promise<string>;
-  metrics(): Promise<string>;
-  end(): Promise<void>;
-}
+export type World = Awaited<ReturnType<typeof startWorld>>;
 
-export async function startWorld(env: Record<string, string>): Promise<World> {
+export async function startWorld(env: Record<string, string>) {
   const dataDir = await mkdtemp(join(tmpdir(), 'processes-'));
   const gateway = await startGatewayProcess({
     HELPER_DATA_DIR: dataDir,
@@ -55,10 +42,14 @@ export async function startWorld(env: Record<string, string>): Promise<World> {
     ...gateway,
     dataDir,
     key: gateway.first_key?.key ?? '',
+    /** Lines of the log that hold this. */
     lines,
+    /** The processes that have begun to serve, the dead ones too. */
     pids: () => lines('"msg":"listening"').map(({ pid }) => pid as number),
+    /** Calls the site's API. */
     command,
-    async tenant(name, limits) {
+    /** A tenant with these limits, and a key of it. */
+    async tenant(name: string, limits: object): Promise<string> {
       await command('POST', '/api/tenants', { name });
       await command('PATCH', `/api/tenants/${name}`, limits);
       return (await command('POST', `/api/tenants/${name}/keys`, {})).key as string;

@@ -1,11 +1,53 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { isShort, numberLines, splitLines } from '../../../plugins/text/diff-two-strings/diff.js';
 import plugin from '../../../plugins/text/diff-two-strings/index.js';
-import { createMiddleFinder, type FindMiddle } from '../../../plugins/text/diff-two-strings/middle.js';
-import { markShortest } from '../../../plugins/text/diff-two-strings/search.js';
+import {
+  createMiddleFinder,
+  type FindMiddle,
+  markShortest,
+} from '../../../plugins/text/diff-two-strings/search.js';
 import { ownCpuMs } from '../../bench/measure.js';
-import { applyHunks, countEdits, diff } from './diff.js';
+import { skipWithout } from '../../needs.js';
+import { callContext } from '../call-context.js';
+
+/** Calls the helper as the gateway does, defaults filled in. */
+function diff(a: string, b: string, options: { context?: number; patch?: boolean } = {}): string {
+  const input = { a, b, context: 3, patch: false, ...options };
+  const result = plugin.handler(input, callContext('text/diff-two-strings'));
+  return (result as { diff: string }).diff;
+}
+
+/** Removed and added lines of a diff without file headers. */
+function countEdits(text: string): number {
+  return text.split('\n').filter((line) => /^[-+]/.test(line)).length;
+}
+
+const hunkHeader = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@$/;
+
+/** Applies bare hunks to lines, trusting nothing: positions, counts and every old line are checked. */
+function applyHunks(lines: string[], diff: string): string[] {
+  const result: string[] = [];
+  let at = 0;
+  for (const hunk of diff === '' ? [] : diff.split(/\n(?=@@ )/)) {
+    const [header = '', ...body] = hunk.split('\n');
+    const [, oldStart, oldCount = '1', newStart, newCount = '1'] = hunkHeader.exec(header) ?? [];
+    const without = (mark: string) => body.filter((line) => line[0] !== mark).map((line) => line.slice(1));
+    const [old, fresh] = [without('+'), without('-')];
+    const from = Number(oldStart) - (old.length > 0 ? 1 : 0);
+    if (!(from >= at)) throw new Error('no hunk header, or hunks overlap');
+    while (at < from) result.push(lines[at++] as string);
+    if (result.length !== Number(newStart) - (fresh.length > 0 ? 1 : 0)) throw new Error('wrong start');
+    if (old.length !== Number(oldCount) || fresh.length !== Number(newCount)) throw new Error('wrong count');
+    for (const line of old) if (lines[at++] !== line) throw new Error(`unexpected old line: ${line}`);
+    for (const line of fresh) result.push(line);
+  }
+  return result.concat(lines.slice(at));
+}
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `${index + 1}\n`).join('');
 
@@ -72,6 +114,9 @@ describe('text/diff-two-strings', () => {
         patch,
       ],
     ],
+    'distinguishes lines that are names of object properties': [
+      ['__proto__\ntoString\n', 'toString\n', '@@ -1,2 +1 @@\n-__proto__\n toString'],
+    ],
     'puts an added block together where the text repeats': [
       ['x\np\nn\n', 'n\nx\nx\np\n', '@@ -0,0 +1,2 @@\n+n\n+x\n@@ -3 +4,0 @@\n-n', none],
     ],
@@ -93,15 +138,6 @@ describe('text/diff-two-strings', () => {
     const [a, b, c] = ['a', 'b', 'c'].map(block);
     expect(diff(`0\n${a}${c}0\n`, `1\n${a}${b}${c}1\n`, none)).to.contain('\n+b {\n+  body\n+}\n+\n@@');
   });
-
-  it('tells lines apart that are names of object properties', () => {
-    expect(diff('__proto__\nconstructor\n', 'constructor\n__proto__\n').split('\n')).to.have.length(4);
-  });
-
-  it('leaves the main thread and gives the diff in a dry run', () => {
-    expect(plugin.runs).not.to.equal('inline');
-    expect(plugin.dryrun).to.equal('run');
-  });
 });
 
 describe('text/diff-two-strings, hunks applied', () => {
@@ -113,31 +149,23 @@ describe('text/diff-two-strings, hunks applied', () => {
     line.map((text) => text.replaceAll('\n', '')),
     { maxLength: 30 },
   );
-  // Both texts end in a newline, so that no marker is in the way; those are the peers' to judge.
+  // Both texts end in a newline, so that no marker is in the way; the peers check those.
   const text = (content: string[]) => content.map((one) => `${one}\n`).join('');
 
-  it('give the new text with any context', () => {
-    fc.assert(
-      fc.property(lines, lines, fc.integer({ min: 0, max: 5 }), (a, b, context) => {
-        expect(applyHunks(a, diff(text(a), text(b), { context }))).to.deep.equal(b);
-      }),
-      { numRuns: 500 },
-    );
-  });
-
-  it('give the new text for a few edits of a long one', () => {
+  it('give the new text with any context, also for a few edits of a long one', () => {
     const edits = fc.array(fc.tuple(fc.nat(199), fc.nat(3), lines), { maxLength: 6 });
-    const long = fc.array(fc.constantFrom<string[]>('a', 'b', 'c', 'd', 'e'), {
-      minLength: 200,
-      maxLength: 200,
+    const letter = fc.constantFrom<string[]>('a', 'b', 'c', 'd', 'e');
+    const long = fc.array(letter, { minLength: 200, maxLength: 200 });
+    const edited = fc.tuple(long, edits).map(([a, changes]) => {
+      const b = a.slice();
+      for (const [at, count, inserted] of changes) b.splice(at, count, ...inserted);
+      return [a, b] as const;
     });
     fc.assert(
-      fc.property(long, edits, fc.integer({ min: 0, max: 5 }), (a, changes, context) => {
-        const b = a.slice();
-        for (const [at, count, inserted] of changes) b.splice(at, count, ...inserted);
+      fc.property(fc.oneof(fc.tuple(lines, lines), edited), fc.nat(5), ([a, b], context) => {
         expect(applyHunks(a, diff(text(a), text(b), { context }))).to.deep.equal(b);
       }),
-      { numRuns: 200 },
+      { numRuns: 700 },
     );
   });
 });
@@ -213,17 +241,16 @@ describe('text/diff-two-strings, on the main thread', () => {
     }
   });
 
-  it('leaves long texts and many short lines to a worker', () => {
-    expect(isShort({ a: 'x'.repeat(4_000), b: 'y'.repeat(4_000) })).to.equal(true);
-    expect(isShort({ a: 'x'.repeat(4_001), b: 'y'.repeat(4_000) })).to.equal(false);
-    expect(isShort({ a: 'x\n'.repeat(99), b: 'y\n'.repeat(99) })).to.equal(true);
-    expect(isShort({ a: 'x\n'.repeat(166), b: 'y\n'.repeat(166) })).to.equal(false);
-  });
-
-  it('counts lines as the diff does, the one after the last newline too', () => {
-    expect(isShort({ a: 'x\r\u2028'.repeat(1000), b: 'y\r\u2029'.repeat(1000) })).to.equal(true);
-    expect(isShort({ a: 'x\r\n'.repeat(100), b: 'y\r\n'.repeat(100) })).to.equal(false);
-  });
+  for (const [what, is, a, b] of [
+    ['texts', true, 'x'.repeat(4_000), 'y'.repeat(4_000)],
+    ['long texts', false, 'x'.repeat(4_001), 'y'.repeat(4_000)],
+    ['short lines', true, 'x\n'.repeat(99), 'y\n'.repeat(99)],
+    ['many short lines', false, 'x\n'.repeat(166), 'y\n'.repeat(166)],
+    ['what ends no line', true, 'x\r\u2028'.repeat(1000), 'y\r\u2029'.repeat(1000)],
+    ['lines with the one after the last newline', false, 'x\r\n'.repeat(100), 'y\r\n'.repeat(100)],
+  ] as const) {
+    it(`${is ? 'takes on' : 'leaves to a worker'} ${what}`, () => expect(isShort({ a, b })).to.equal(is));
+  }
 });
 
 describe('text/diff-two-strings, past the bound of its search', () => {
@@ -253,21 +280,16 @@ describe('text/diff-two-strings, past the bound of its search', () => {
   // A search without a bound would take minutes on most of these.
   afterEach(() => expect(ownCpuMs() - began).to.be.below(20_000));
 
-  it('stays right on texts without a common line', () => {
-    const a = Array.from({ length: 5000 }, (_, index) => `a${index}`);
-    const b = Array.from({ length: 5000 }, (_, index) => `b${index}`);
-    expect(expectApplies(a, b)).to.equal(10_000);
+  it('stays right on texts without a common line, and short on those of ten different lines', () => {
+    const lines = (letter: string) => Array.from({ length: 5000 }, (_, index) => `${letter}${index}`);
+    expect(expectApplies(lines('a'), lines('b'))).to.equal(10_000);
+    const [a, b] = [randomLines(10_000, 10, 1), randomLines(10_000, 10, 2)];
+    expect(expectApplies(a, b)).to.be.below(13_000);
+    expect(diff(text(a), text(b))).to.equal(diff(text(a), text(b)));
   });
 
-  it('stays right and short on long texts of ten different lines', () => {
-    expect(expectApplies(randomLines(10_000, 10, 1), randomLines(10_000, 10, 2))).to.be.below(13_000);
-  });
-
-  it('stays right on hundreds of thousands of lines', () => {
+  it('stays right on hundreds of thousands of lines, and on a megabyte of newlines', () => {
     expectApplies(randomLines(200_000, 2, 3), randomLines(200_000, 2, 4));
-  });
-
-  it('stays right on a megabyte of newlines', () => {
     expectApplies(Array(500_000).fill(''), Array(250_000).fill('a'));
   });
 
@@ -299,10 +321,104 @@ describe('text/diff-two-strings, past the bound of its search', () => {
     expect(expectApplies(many, few)).to.equal(39_996);
     expect(expectApplies(few, many)).to.equal(39_996);
   });
+});
 
-  it('gives the same diff every time', () => {
-    const a = text(randomLines(5000, 10, 12));
-    const b = text(randomLines(5000, 10, 13));
-    expect(diff(a, b)).to.equal(diff(a, b));
+describe('text/diff-two-strings, beside its peers', () => {
+  // Few different lines, so that texts have much in common; unicode as whole characters, since files hold UTF-8.
+  const line = fc.constantFrom(
+    ...['', 'a', 'b', 'c', ' ', '\r', 'x\r', '\0', 'é', '日本', '😀', '\\ No newline at end of file'],
+    ...['--- a/text', '+++ b/text', '@@ -1 +1 @@', '-', '+', '\u2028', '\ufeff'],
+  );
+  const text = fc
+    .tuple(fc.array(line, { maxLength: 14 }), fc.boolean())
+    .map(([lines, ended]) => lines.join('\n') + (ended ? '\n' : ''));
+  const context = fc.integer({ min: 0, max: 4 });
+
+  let folder = '';
+  const inFolder = (...path: string[]) => join(folder, ...path);
+  // Without the ceiling git would look for a repository above the folder and read paths against its root.
+  const git = { GIT_CEILING_DIRECTORIES: tmpdir(), GIT_CONFIG_GLOBAL: '/dev/null' };
+  const env = { ...process.env, LC_ALL: 'C', ...git };
+  const run = (command: string, ...args: string[]) =>
+    spawnSync(command, args, { cwd: folder, env, encoding: 'utf8' });
+
+  function needs(context: Mocha.Context, command: string): void {
+    if (run(command, '--version').status !== 0) skipWithout(context, command);
+  }
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'diff-peers-'));
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  /** Makes a folder of each case, and has one shell go through them: it starts a peer much faster than this process does. */
+  function inEach<Case>(cases: readonly Case[], prepare: (each: Case, at: string) => void, command: string) {
+    for (const [at, each] of cases.entries()) {
+      mkdirSync(inFolder(`${at}`), { recursive: true });
+      prepare(each, `${at}`);
+    }
+    const loop = `at=0; while [ $at -lt ${cases.length} ]; do (cd $at; ${command}) >$at/said 2>&1; echo $?; at=$((at+1)); done`;
+    const statuses = run('sh', '-c', loop).stdout.trim().split('\n').map(Number);
+    return cases.map((each, at) => ({
+      each,
+      status: statuses[at],
+      said: readFileSync(inFolder(`${at}`, 'said'), 'utf8'),
+      read: (name: string) => readFileSync(inFolder(`${at}`, name), 'utf8'),
+    }));
+  }
+
+  type Change = { a: string; b: string; lines: number };
+
+  function expectPatched(changes: readonly Change[], command: string): void {
+    const prepare = ({ a, b, lines }: Change, at: string) => {
+      writeFileSync(inFolder(at, 'text'), a);
+      writeFileSync(inFolder(at, 'change.patch'), diff(a, b, { patch: true, context: lines }));
+      // What a case says of itself; to git a change without context has to be named so.
+      writeFileSync(inFolder(at, 'options'), lines === 0 ? '--unidiff-zero' : '');
+    };
+    for (const { each, status, said, read } of inEach(changes, prepare, command)) {
+      expect(status, `${JSON.stringify(each)}: ${said}`).to.equal(0);
+      expect(read('text')).to.equal(each.b);
+    }
+  }
+
+  /** As many cases as one shell goes through; with the runs, 150 each. */
+  const atOnce = 30;
+  const runs = { numRuns: 5 };
+  const several = <T>(one: fc.Arbitrary<T>) => fc.array(one, { minLength: atOnce, maxLength: atOnce });
+  const change = fc.record({ a: text, b: text, lines: context }).filter(({ a, b }) => a !== b);
+
+  // Without context git takes a line for one like it that has no newline, in its own patches too.
+  const applicable = change.filter(({ a, lines }) => lines > 0 || a === '' || a.endsWith('\n'));
+  for (const [peer, changes, command] of [
+    ['patch', change, 'patch --batch --fuzz=0 -p1 -i change.patch'],
+    ['git', applicable, 'git apply --whitespace=nowarn $(cat options) change.patch'],
+  ] as const) {
+    it(`is applied by ${peer} to give exactly the new text`, function () {
+      needs(this, peer);
+      fc.assert(
+        fc.property(several(changes), (all) => expectPatched(all, command)),
+        runs,
+      );
+    }).timeout(30_000);
+  }
+
+  it('has as few edits as GNU diff', function () {
+    needs(this, 'diff');
+    const pair = fc.record({ a: text, b: text });
+    fc.assert(
+      fc.property(several(pair), (pairs) => {
+        const prepare = ({ a, b }: { a: string; b: string }, at: string) => {
+          writeFileSync(inFolder(at, 'a'), a);
+          writeFileSync(inFolder(at, 'b'), b);
+        };
+        for (const { each, said } of inEach(pairs, prepare, 'diff --text --minimal -U0 a b')) {
+          const own = diff(each.a, each.b, { patch: true, context: 0 });
+          expect(countEdits(own)).to.equal(countEdits(said));
+        }
+      }),
+      runs,
+    );
   });
 });

@@ -21,8 +21,6 @@ describe('text/remove-stopwords', () => {
       ['The quick brown fox jumps over the lazy dog.', ' quick brown fox jumps   lazy dog.'],
       ['\tto\r\n be  or\u00a0not', '\t\r\n   \u00a0'],
     ],
-    'leaves punctuation': [['Yes, the (very) "end" of it!', 'Yes,  () "end"  !']],
-    'takes any case for the same word': [['THE The tHe the', '   ']],
     'takes a contraction for one word, with any apostrophe': [
       ["don't don’t donʼt DON'T", '   '],
       ["it's shan't who'd could've", '   '],
@@ -31,12 +29,6 @@ describe('text/remove-stopwords', () => {
       ["John's", "John's", { also: ['john'] }],
       ["John's", '', { also: ["john's"] }],
     ],
-    'takes the parts of a hyphenated word for words': [['state-of-the-art', 'state---art']],
-    'does not take an outer apostrophe into the word': [
-      ["'the' ’the’ ʼtheʼ", "'' ’’ ʼʼ"],
-      ["the''the", "''"],
-    ],
-    'does not find stopwords inside words': [same('theory _the the_ the2 2the isn the\u0301 théa')],
     'takes composed and decomposed letters for the same': [['été e\u0301te\u0301', ' ', { language: 'fra' }]],
     'answers a text without words as it is': [same(''), same(' …\n\0 \ud800 😀')],
     'keeps what keep names, also against also': [
@@ -64,27 +56,17 @@ describe('text/remove-stopwords', () => {
       for (const [text, expected, options] of all) expect(remove(text, options)).to.equal(expected);
     });
   }
-
-  it('leaves the main thread', () => {
-    expect(plugin.runs).not.to.equal('inline');
-  });
 });
 
 describe('text/remove-stopwords, its lists', () => {
-  it('has every list of the stopword package as a language', () => {
+  it('has every list of the stopword package as a language, with words, and removes them all', () => {
     expect(languages).to.include.members(['eng', 'deu', 'fra', 'spa', 'porBr', 'zho', '_123']);
     expect(languages).not.to.include('removeStopwords');
     expect(plugin.input.properties.language.enum).to.equal(languages);
-  });
-
-  it('has words in every list', () => {
-    for (const language of languages) expect(stopwordsOf(language).size, language).to.be.above(20);
-  });
-
-  it('removes every word of every list', () => {
     for (const language of languages) {
-      const text = [...stopwordsOf(language)].join('\n');
-      expect(remove(text, { language }).trim(), language).to.equal('');
+      const all = [...stopwordsOf(language)];
+      expect(all.length, language).to.be.above(20);
+      expect(remove(all.join('\n'), { language }).trim(), language).to.equal('');
     }
   });
 
@@ -197,36 +179,23 @@ function oracle(text: string): string {
   return result;
 }
 
+const spoken = ['the', 'The', 'OF', "don't", 'don’t', 'I', 'a', 'fox', "John's", 'it'];
+const between = [' ', '  ', '\n', "'", '’', 'ʼ', '-', '_', '.', '\u0301', '7', 'é', '\ud800'];
 const piece = fc.oneof(
-  {
-    weight: 4,
-    arbitrary: fc.constantFrom('the', 'The', 'OF', "don't", 'don’t', 'I', 'a', 'fox', "John's", 'it'),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.constantFrom(' ', '  ', '\n', "'", '’', 'ʼ', '-', '_', '.', '\u0301', '7', 'é', '\ud800'),
-  },
+  { weight: 8, arbitrary: fc.constantFrom(...spoken, ...between) },
   { weight: 1, arbitrary: fc.string({ unit: anyCharacter, maxLength: 3 }) },
 );
 const text = fc.array(piece, { maxLength: 20 }).map((pieces) => pieces.join(''));
 
 describe('text/remove-stopwords, as a property', () => {
-  it('does what the rule says and nothing else', () => {
-    fc.assert(
-      fc.property(text, (input) => {
-        expect(remove(input)).to.equal(oracle(input));
-      }),
-      { numRuns: 1000 },
-    );
-  });
-
-  it('changes nothing more the second time', () => {
+  it('does what the rule says and nothing else, and changes nothing more the second time', () => {
     fc.assert(
       fc.property(text, (input) => {
         const once = remove(input);
+        expect(once).to.equal(oracle(input));
         expect(remove(once)).to.equal(once);
       }),
-      { numRuns: 300 },
+      { numRuns: 1000 },
     );
   });
 });

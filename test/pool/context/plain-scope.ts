@@ -7,12 +7,13 @@ export class PlainScope extends CallScope {
   readonly lines: LogLine[];
   answer: (request: FetchRequest) => Promise<Fetched> = () => new Promise(() => {});
 
-  constructor(
-    ids: CallIds = { service: 'some', request_id: 'r' },
-    { level = 'info', secrets = [] }: { level?: string; secrets?: string[] } = {},
-  ) {
+  constructor({ secrets = [], ...ids }: Partial<CallIds> & { secrets?: string[] } = {}) {
     const lines: LogLine[] = [];
-    super(ids, { logLevel: level, write: (line) => lines.push(line) }, createRedactor(secrets));
+    super(
+      { service: 'some', request_id: 'r', ...ids },
+      { logLevel: 'info', write: (line) => lines.push(line) },
+      createRedactor(secrets),
+    );
     this.lines = lines;
   }
 

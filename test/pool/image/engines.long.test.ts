@@ -1,8 +1,6 @@
 import { drawingTests } from './drawing.js';
-import { longImageEngineTests } from './engine-contract.js';
-import { decodeByJimp, decodeBySharp, makeEngine } from './engines.js';
+import { imageEngineTests } from './engine-contract.js';
 
-longImageEngineTests('jimp', () => makeEngine('jimp'), decodeBySharp);
-longImageEngineTests('sharp', () => makeEngine('sharp'), decodeByJimp);
-
+imageEngineTests('jimp', 'at length');
+imageEngineTests('sharp', 'at length');
 drawingTests(1000);

@@ -1,50 +1,35 @@
 import { expect } from 'chai';
 import { checkDeclaration } from '../../../schemas/declaration.js';
 import { describeDeclaration, sourceField } from '../../../schemas/declared-helper.js';
-import { compileParameters, uploadsOf } from '../../../schemas/parameters/parameters.js';
-import { createVocabulary } from '../../../schemas/vocabulary.js';
+import { uploadsOf } from '../../../schemas/parameters/parameters.js';
+import { checkerOf } from '../checker.js';
 
-const real = { dryrun: false };
-const dry = { dryrun: true };
+const url = 'https://a.example/b.png';
 
 describe('checking the parameters of an image helper', () => {
-  const properties = { width: { type: 'integer', minimum: 0, maximum: 5000, default: 20 } };
-  const { check, ...rest } = compileParameters(createVocabulary(), {
-    files: [sourceField],
-    input: { type: 'object', properties },
-  });
+  const width = { type: 'integer', minimum: 0, maximum: 5000, default: 20 };
+  const input = { properties: { width } };
+  const { check, problems, properties, coerce } = checkerOf(input, { files: [sourceField] });
 
-  it('wants exactly one of url and file', () => {
-    expect(check({ url: 'https://a.example/b.png' }, real).problems).to.deep.equal([]);
-    expect(check({}, { dryrun: false, uploaded: ['file'] }).problems).to.deep.equal([]);
-    expect(check({}, real).problems).to.deep.equal([
-      { field: 'url', problem: 'is required: send the url of a picture, or upload one as file' },
+  it('wants exactly one of url and file, and neither in a dry run', () => {
+    expect([...problems({ url }), ...problems({}, { uploaded: ['file'] })]).to.deep.equal([]);
+    expect(problems({})).to.deep.equal(['url is required: send the url of a picture, or upload one as file']);
+    expect(problems({ url }, { uploaded: ['file'] })).to.deep.equal([
+      'url is sent together with an uploaded file; send only one of url and file',
     ]);
-    expect(check({ url: 'x' }, { dryrun: false, uploaded: ['file'] }).problems).to.deep.equal([
-      { field: 'url', problem: 'is sent together with an uploaded file; send only one of url and file' },
-    ]);
-  });
-
-  it('wants neither in a dry run', () => {
-    expect(check({}, dry)).to.deep.equal({ input: { width: 20 }, problems: [] });
+    expect(check({}, { dryrun: true })).to.deep.equal({ input: { width: 20 }, problems: [] });
   });
 
   it('says how a file is sent where it came as text', () => {
-    expect(check({ url: 'x', file: 'abc' }, real).problems[0]?.problem).to.contain('multipart/form-data');
+    expect(problems({ url, file: 'abc' })[0]).to.contain('multipart/form-data');
   });
 
   it('documents url and dryrun beside its own', () => {
-    expect(rest.properties.map(({ name, required }) => [name, required])).to.deep.equal([
-      ['url', false],
-      ['width', false],
-      ['dryrun', false],
-    ]);
-    expect(rest.properties[1]?.allowed).to.equal('an integer from 0 to 5000');
-    expect([
-      rest.coerce('width', '5'),
-      rest.coerce('dryrun', '1'),
-      rest.coerce('__proto__', '1'),
-    ]).to.deep.equal([5, true, '1']);
+    const documented = properties.map(({ name, required }) => `${name} ${required}`);
+    expect(documented).to.deep.equal(['url false', 'width false', 'dryrun false']);
+    expect(properties[1]?.allowed).to.equal('an integer from 0 to 5000');
+    const read = [coerce('width', '5'), coerce('dryrun', '1'), coerce('__proto__', '1')];
+    expect(read).to.deep.equal([5, true, '1']);
   });
 });
 
@@ -59,103 +44,82 @@ const good = { summary: 'x', input: { type: 'object', properties }, files: { mar
 
 describe('a file that replaces a parameter', () => {
   const { files } = describeDeclaration(good);
-  const { check, properties: documented } = compileParameters(createVocabulary(), {
-    files: [sourceField, ...files],
-    input: good.input,
-  });
-  const problemsOf = (input: object, uploaded: string[] = ['file'], dryrun = false) =>
-    check({ ...input }, { dryrun, uploaded }).problems;
+  const { problems, properties: documented } = checkerOf(good.input, { files: [sourceField, ...files] });
+  const byUrl = { mark_url: url };
+  const withText = { text: 'a' };
+  const isMissing =
+    'text is required: a string of 1 to 9 characters; or in its place send the url of a picture as mark_url, or upload one as mark';
+  const together = 'mark_url is sent together with text; send only one of text and mark_url';
+  const markTogether = 'mark is sent together with text; send only one of text and mark';
+  const pointless = 'size means nothing beside mark_url';
+  const besideMark = 'size means nothing beside mark';
+  const without = 'scale means nothing without mark_url or mark';
 
-  it('comes where the parameter does not, as an upload or by its url', () => {
-    expect(problemsOf({ text: 'a' })).to.deep.equal([]);
-    expect(problemsOf({ mark_url: 'https://a.example/b.png' })).to.deep.equal([]);
-    expect(problemsOf({}, ['file', 'mark'])).to.deep.equal([]);
-    expect(problemsOf({})).to.deep.equal([
-      {
-        field: 'text',
-        problem:
-          'is required: a string of 1 to 9 characters; or in its place send the url of a picture as mark_url, or upload one as mark',
-      },
-    ]);
-  });
-
-  it('does not come beside it, in a dry run neither, which needs none of them', () => {
-    const both = { text: 'a', mark_url: 'https://a.example/b.png' };
-    const problem = 'is sent together with text; send only one of text and mark_url';
-    expect(problemsOf(both)).to.deep.equal([{ field: 'mark_url', problem }]);
-    expect(problemsOf(both, [], true)).to.deep.equal([{ field: 'mark_url', problem }]);
-    expect(problemsOf({ text: 'a' }, ['file', 'mark'])).to.deep.equal([
-      { field: 'mark', problem: 'is sent together with text; send only one of text and mark' },
-    ]);
-    expect(problemsOf({}, [], true)).to.deep.equal([]);
-  });
+  // How each is sent: with the source uploaded, with the mark too, or in a dry run.
+  for (const [what, how, sent, expected] of [
+    ['comes where the parameter does not', 'plain', withText, []],
+    ['comes by its url', 'plain', byUrl, []],
+    ['comes as an upload', 'mark', {}, []],
+    ['is asked for where neither comes', 'plain', {}, [isMissing]],
+    ['does not come beside it', 'plain', { ...withText, ...byUrl }, [together]],
+    ['does not come beside it in a dry run', 'dry', { ...withText, ...byUrl }, [together]],
+    ['does not come as an upload beside it', 'mark', withText, [markTogether]],
+    ['is not needed in a dry run', 'dry', {}, []],
+    ['is refused beside what means nothing with it', 'plain', { ...byUrl, size: 3, scale: 1 }, [pointless]],
+    ['is refused beside that in a dry run', 'dry', { ...byUrl, size: 3 }, [pointless]],
+    ['has one problem of that, whatever else is wrong', 'mark', { size: 30 }, [besideMark]],
+    ['is missed by what means nothing without it', 'plain', { ...withText, size: 3, scale: 1 }, [without]],
+    ['is not missed by that in a dry run', 'dry', { size: 3, scale: 1 }, []],
+  ] as const) {
+    it(what, () => {
+      const uploaded = { plain: ['file'], mark: ['file', 'mark'], dry: [] }[how];
+      expect(problems(sent, { dryrun: how === 'dry', uploaded })).to.deep.equal(expected);
+    });
+  }
 
   it('is given once itself, and is reported with all other problems', () => {
-    const mistakes = problemsOf({ mark_url: 'https://a.example/b.png', more: 1 }, ['mark']);
-    expect(mistakes.map(({ field }) => field)).to.deep.equal(['url', 'mark_url', 'more']);
-    expect(mistakes[1]?.problem).to.equal(
-      'is sent together with an uploaded file; send only one of mark_url and mark',
-    );
+    const mistakes = problems({ ...byUrl, more: 1 }, { uploaded: ['mark'] });
+    expect(mistakes.map((problem) => problem.split(' ')[0])).to.deep.equal(['url', 'mark_url', 'more']);
+    expect(mistakes[1]).to.contain('together with an uploaded file; send only one of mark_url and mark');
   });
 
-  it('is refused beside what means nothing with it, and so is what means nothing without it', () => {
-    const url = 'https://a.example/b.png';
-    const beside = { field: 'size', problem: 'means nothing beside mark_url' };
-    expect(problemsOf({ mark_url: url, size: 3, scale: 1 })).to.deep.equal([beside]);
-    expect(problemsOf({ mark_url: url, size: 3 }, [], true)).to.deep.equal([beside]);
-    expect(problemsOf({ size: 3 }, ['file', 'mark'])[0]?.problem).to.equal('means nothing beside mark');
-    const without = { field: 'scale', problem: 'means nothing without mark_url or mark' };
-    expect(problemsOf({ text: 'a', size: 3, scale: 1 })).to.deep.equal([without]);
-    expect(problemsOf({ size: 3, scale: 1 }, [], true)).to.deep.equal([]);
-  });
-
-  it('has one problem of what means nothing, whatever else is wrong with it', () => {
-    const beside = { field: 'size', problem: 'means nothing beside mark' };
-    expect(problemsOf({ size: 30 }, ['file', 'mark'])).to.deep.equal([beside]);
-    const ruled = compileParameters(createVocabulary(), {
-      files: [sourceField, ...files],
-      input: { ...good.input, onlyWith: { size: { scale: [1] } } },
-    });
-    const { problems } = ruled.check({ size: 3 }, { dryrun: false, uploaded: ['file', 'mark'] });
-    expect(problems).to.deep.equal([beside]);
+  it('has one problem of what means nothing, whatever rules there are', () => {
+    const onlyWith = { size: { scale: [1] } };
+    const ruled = checkerOf({ ...good.input, onlyWith }, { files: [sourceField, ...files] });
+    expect(ruled.problems({ size: 3 }, { uploaded: ['file', 'mark'] })).to.deep.equal([besideMark]);
   });
 
   it('is documented at either of them', () => {
     const described = new Map(documented.map(({ name, schema }) => [name, schema.description]));
     expect(described.get('text')).to.equal('A word. Required, unless a file comes as mark_url or mark.');
-    expect(described.get('mark_url')).to.contain(
-      'Takes the place of text. Public https address of the picture',
-    );
+    expect(described.get('mark_url')).to.match(/^Takes the place of text. Public https address of the p/);
   });
 
   it('comes with examples that lack the parameter', () => {
-    expect(uploadsOf(files, {})).to.deep.equal(['mark']);
-    expect(uploadsOf(files, { text: 'a' })).to.deep.equal([]);
-    expect(uploadsOf(files, { mark_url: 'x' })).to.deep.equal([]);
+    const uploads = [{}, withText, byUrl].map((input) => uploadsOf(files, input));
+    expect(uploads).to.deep.equal([['mark'], [], []]);
   });
 
-  const withMark = (change: object) => ({ files: { mark: { ...mark, ...change } } });
-  const withOther = (change: object) => ({ files: { mark, other: { kind: 'bytes', ...change } } });
+  const markWith = (change: object) => ({ files: { mark: { ...mark, ...change } } });
+  const other = (change: object) => ({ files: { mark, other: { kind: 'bytes', ...change } } });
+  const inputWith = (input: object) => ({ input: { type: 'object', properties, ...input } });
+  const defaulted = { ...properties, text: { ...properties.text, default: 'a' } };
+  const parameterOf = (name: string, file = 'mark') =>
+    `the parameter ${name} of files.${file} has the name of`;
 
   const reasons = {
-    'the parameter of files.mark, "a b" needs another name': withMark({ parameter: 'a b' }),
-    'the parameter text of files.mark has the name of a parameter': withMark({ parameter: 'text' }),
-    'the parameter ak of files.mark has the name of a parameter': withMark({ parameter: 'ak' }),
-    'the parameter mark of files.other has the name of the file mark': withOther({ parameter: 'mark' }),
-    'the parameter mark_url of files.other has the name of the parameter of files.mark': withOther({
-      parameter: 'mark_url',
-    }),
-    'files.mark.insteadOf is "txt", which is no parameter of input; did you mean "text"?': withMark({
+    'the parameter of files.mark, "a b" needs another name': markWith({ parameter: 'a b' }),
+    [`${parameterOf('text')} a parameter`]: markWith({ parameter: 'text' }),
+    [`${parameterOf('ak')} a parameter`]: markWith({ parameter: 'ak' }),
+    [`${parameterOf('mark', 'other')} the file mark`]: other({ parameter: 'mark' }),
+    [`${parameterOf('mark_url', 'other')} the parameter of files.mark`]: other({ parameter: 'mark_url' }),
+    'files.mark.insteadOf is "txt", which is no parameter of input; did you mean "text"?': markWith({
       insteadOf: 'txt',
     }),
-    'files.other.insteadOf names text, as files.mark does': withOther({ insteadOf: 'text' }),
-    'files.mark.insteadOf cannot be used where the file is required': withMark({ required: true }),
-    'files.mark.insteadOf cannot name text while input.required does': {
-      input: { type: 'object', properties, required: ['text'] },
-    },
-    'files.mark.insteadOf cannot name text, which has a default': {
-      input: { type: 'object', properties: { ...properties, text: { ...properties.text, default: 'a' } } },
-    },
+    'files.other.insteadOf names text, as files.mark does': other({ insteadOf: 'text' }),
+    'files.mark.insteadOf cannot be used where the file is required': markWith({ required: true }),
+    'files.mark.insteadOf cannot name text while input.required does': inputWith({ required: ['text'] }),
+    'files.mark.insteadOf cannot name text, which has a default': inputWith({ properties: defaulted }),
   };
 
   for (const [reason, change] of Object.entries(reasons)) {

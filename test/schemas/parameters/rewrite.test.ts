@@ -1,103 +1,67 @@
 import { expect } from 'chai';
 import type { JsonSchema } from '../../../schemas/json-schema.js';
-import { compileParameters } from '../../../schemas/parameters/parameters.js';
 import { liftRequired } from '../../../schemas/parameters/rewrite.js';
-import { createVocabulary } from '../../../schemas/vocabulary.js';
 import { ownCpuMs } from '../../bench/measure.js';
+import { checkerOf, problemsOf } from '../checker.js';
 
 describe('nested objects', () => {
   const text = { type: 'string', maxLength: 10 };
+  const size = { type: 'object', properties: { width: { type: 'integer' }, unit: text } };
+  const unknown = (path: string, meant?: string) => [
+    `v.${path} is not known here${meant ? `; did you mean "${meant}"?` : ''}`,
+  ];
+  const open = { type: 'object', additionalProperties: true };
+  const ofSizes = { type: 'array', items: { type: 'object', properties: { inner: size } } };
+  const tuple = { type: 'array', items: [size], additionalItems: false, minItems: 1, maxItems: 2 };
+  const toBase = { $ref: '#/definitions/base' };
+  const both = { type: 'object', properties: { age: { type: 'integer' } }, allOf: [toBase, size] };
+  const openBoth = { ...both, allOf: [toBase, { ...size, additionalProperties: true }] };
+  const children = { type: 'array', items: { $ref: '#/definitions/tree' } };
+  const definitions = {
+    base: { type: 'object', properties: { name: text } },
+    tree: { type: 'object', properties: { name: text, children } },
+  };
+  const alternatives = ['a', 'b'].map((name) => ({ properties: { [name]: text }, required: [name] }));
+  const around = { type: 'object', properties: { id: text }, oneOf: alternatives };
+  const separate = { oneOf: [size, { type: 'object', properties: { text } }] };
 
-  /** The problems of `value` as the one parameter `v` of this schema. */
-  function problemsOf(value: unknown, v: JsonSchema, definitions: Record<string, JsonSchema> = {}): string[] {
-    const input = { type: 'object', properties: { v }, definitions };
-    const { check } = compileParameters(createVocabulary(), { input });
-    return check({ v: value }, { dryrun: false }).problems.map(({ field, problem }) => `${field} ${problem}`);
+  for (const [what, schema, value, problems = []] of [
+    ['accept what they declare', size, { width: 1, unit: 'px' }],
+    ['accept no undeclared name', size, { widht: 1 }, unknown('widht', 'width')],
+    ['nor any below', ofSizes, [{}, { inner: { widht: 1 } }], unknown('1.inner.widht', 'width')],
+    ['stay open where they say so', { ...size, ...open }, { x: 'a' }],
+    ['stay open to a form', { ...size, additionalProperties: text }, { x: 'a' }],
+    ['stay open to a pattern', { ...size, patternProperties: { '^x$': text } }, { x: 'a' }],
+    ['stay open where they declare nothing', { type: 'object' }, { x: 'a' }],
+    [
+      'are closed in open ones',
+      { ...open, properties: { size } },
+      { x: 1, size: { x: 1 } },
+      unknown('size.x'),
+    ],
+    ['are closed in a map', { ...open, additionalProperties: size }, { a: { x: 1 } }, unknown('a.x')],
+    ['know what allOf and a reference declare', both, { name: 'a', age: 1, width: 1 }],
+    ['know no more', both, { name: 'a', agee: 1 }, unknown('agee', 'age')],
+    ['stay open where a part of allOf says so', openBoth, { x: 1 }],
+    ['are closed behind a reference', toBase, { nam: 'a' }, unknown('nam', 'name')],
+    [
+      'that refer to themselves are closed on every level',
+      { $ref: '#/definitions/tree' },
+      { name: 'a', children: [{ name: 'b', children: [{ nam: 'c' }] }] },
+      unknown('children.0.children.0.nam', 'name'),
+    ],
+    ['know beside an alternative what is around it', around, { id: 'x', a: 'y' }],
+    ['know it beside another', around, { id: 'x', b: 'y' }],
+    ['are closed for each alternative', around, { id: 'x', a: 'y', c: 'z' }, unknown('c')],
+    ['accept separate alternatives', separate, { width: 1 }],
+    ['are closed for each of these', separate, { widht: 1 }, unknown('widht', 'width')],
+    ['stay open for an open alternative', { anyOf: [size, { type: 'object' }] }, { anything: 1 }],
+  ] as [string, JsonSchema, unknown, string[]?][]) {
+    it(what, () => expect(problemsOf(value, schema, definitions)).to.deep.equal(problems));
   }
 
-  const size = { type: 'object', properties: { width: { type: 'integer' }, unit: text } };
-
-  it('accept no undeclared name, at any depth and in lists', () => {
-    expect(problemsOf({ width: 1, unit: 'px' }, size)).to.deep.equal([]);
-    expect(problemsOf({ widht: 1 }, size)).to.deep.equal([
-      'v.widht is not known here; did you mean "width"?',
-    ]);
-    const list = { type: 'array', items: { type: 'object', properties: { inner: size } } };
-    expect(problemsOf([{ inner: {} }, { inner: { widht: 1 } }], list)).to.deep.equal([
-      'v.1.inner.widht is not known here; did you mean "width"?',
-    ]);
-    const tuple = { type: 'array', items: [size], additionalItems: size, minItems: 1 };
-    expect(
-      problemsOf([{ x: 1 }, { y: 1 }], { ...tuple, maxItems: 2, additionalItems: false }),
-    ).to.have.length(2);
-  });
-
-  it('stay open where they say so, or declare nothing', () => {
-    expect(problemsOf({ x: 1 }, { ...size, additionalProperties: true })).to.deep.equal([]);
-    expect(problemsOf({ x: 'a' }, { ...size, additionalProperties: text })).to.deep.equal([]);
-    expect(problemsOf({ x: 'a' }, { ...size, patternProperties: { '^x$': text } })).to.deep.equal([]);
-    expect(problemsOf({ x: 1 }, { type: 'object' })).to.deep.equal([]);
-  });
-
-  it('are closed inside of open ones', () => {
-    const open = { type: 'object', properties: { size }, additionalProperties: true };
-    expect(problemsOf({ x: 1, size: { x: 1 } }, open)).to.deep.equal(['v.size.x is not known here']);
-    expect(problemsOf({ a: { x: 1 } }, { type: 'object', additionalProperties: size })).to.deep.equal([
-      'v.a.x is not known here',
-    ]);
-  });
-
-  it('know what allOf and a reference beside it declare', () => {
-    const base = { type: 'object', properties: { name: text } };
-    const both = {
-      type: 'object',
-      properties: { age: { type: 'integer' } },
-      allOf: [{ $ref: '#/definitions/base' }, size],
-    };
-    const definitions = { base };
-    expect(problemsOf({ name: 'a', age: 1, width: 1 }, both, definitions)).to.deep.equal([]);
-    expect(problemsOf({ name: 'a', agee: 1 }, both, definitions)).to.deep.equal([
-      'v.agee is not known here; did you mean "age"?',
-    ]);
-    const open = {
-      ...both,
-      allOf: [{ $ref: '#/definitions/base' }, { ...size, additionalProperties: true }],
-    };
-    expect(problemsOf({ x: 1 }, open, definitions)).to.deep.equal([]);
-    // The same definition, standing alone.
-    expect(problemsOf({ nam: 'a' }, { $ref: '#/definitions/base' }, definitions)).to.deep.equal([
-      'v.nam is not known here; did you mean "name"?',
-    ]);
-  });
-
-  it('of definitions that refer to themselves are closed on every level', () => {
-    const tree = {
-      type: 'object',
-      properties: { name: text, children: { type: 'array', items: { $ref: '#/definitions/tree' } } },
-    };
-    const value = { name: 'a', children: [{ name: 'b', children: [{ nam: 'c' }] }] };
-    expect(problemsOf(value, { $ref: '#/definitions/tree' }, { tree })).to.deep.equal([
-      'v.children.0.children.0.nam is not known here; did you mean "name"?',
-    ]);
-  });
-
-  it('are closed for each alternative, which knows what is declared around it', () => {
-    const v = {
-      type: 'object',
-      properties: { id: text },
-      oneOf: [
-        { properties: { a: text }, required: ['a'] },
-        { properties: { b: text }, required: ['b'] },
-      ],
-    };
-    expect(problemsOf({ id: 'x', a: 'y' }, v)).to.deep.equal([]);
-    expect(problemsOf({ id: 'x', b: 'y' }, v)).to.deep.equal([]);
-    expect(problemsOf({ id: 'x', a: 'y', c: 'z' }, v)).to.deep.equal(['v.c is not known here']);
-    const separate = { oneOf: [size, { type: 'object', properties: { text } }] };
-    expect(problemsOf({ width: 1 }, separate)).to.deep.equal([]);
-    expect(problemsOf({ widht: 1 }, separate)[0]).to.match(/^v\.widht is not known here/);
-    const loose = { anyOf: [size, { type: 'object' }] };
-    expect(problemsOf({ anything: 1 }, loose)).to.deep.equal([]);
+  it('accept no undeclared name in a tuple', () => {
+    expect(problemsOf([{ x: 1 }, { y: 1 }], tuple)).to.have.length(2);
   });
 
   it('leave conditions as they were', () => {
@@ -138,33 +102,22 @@ describe('liftRequired', () => {
     expect(schema).to.deep.equal(before);
   });
 
-  it('turns exactly one into at least one, for without demands all may fit', () => {
+  it('makes at least one of exactly one, for without demands all may fit', () => {
     const known = { properties: { a: {} } };
-    expect(liftRequired({ oneOf: [{ required: ['a'], ...known }, { required: ['b'] }] })).to.deep.equal({
-      allOf: [{ anyOf: [known, {}] }],
-    });
+    const lifted = liftRequired({ oneOf: [{ required: ['a'], ...known }, { required: ['b'] }] });
+    expect(lifted).to.deep.equal({ allOf: [{ anyOf: [known, {}] }] });
   });
 
   it('leaves no alternatives that only demanded', () => {
     const alternatives = [{ required: ['a'] }, { minProperties: 1 }];
     for (const keyword of ['allOf', 'anyOf', 'oneOf']) {
-      expect(liftRequired({ type: 'object', [keyword]: alternatives }), keyword).to.deep.equal({
-        type: 'object',
-      });
+      const lifted = liftRequired({ type: 'object', [keyword]: alternatives });
+      expect(lifted, keyword).to.deep.equal({ type: 'object' });
     }
   });
 });
 
 describe('alternatives', () => {
-  function check(shape: JsonSchema, value: unknown, definitions: Record<string, JsonSchema> = {}) {
-    const input = { type: 'object', properties: { shape }, required: ['shape'], definitions };
-    return compileParameters(createVocabulary(), { input }).check({ shape: value }, { dryrun: false });
-  }
-
-  function problemsOf(...args: Parameters<typeof check>): string[] {
-    return check(...args).problems.map(({ field, problem }) => `${field} ${problem}`);
-  }
-
   const number = { type: 'number', maximum: 100 };
   const circle = {
     type: 'object',
@@ -177,6 +130,8 @@ describe('alternatives', () => {
     required: ['kind', 'side'],
   };
 
+  const kinds = 'one of circle, square, box';
+  const isText = 'must be a number of at most 100, but is the string "x"';
   const references = [{ $ref: '#/definitions/circle' }, { $ref: '#/definitions/square' }];
   const kindAlone = { type: 'object', properties: { kind: { type: 'string' } }, required: ['kind'] };
   const withNumber = (shape: typeof circle | typeof square, at: number) => ({
@@ -196,108 +151,68 @@ describe('alternatives', () => {
     const numbered = what.includes('numbers');
     const tagged = (value: object, at: number) => (numbered ? { ...value, at } : value);
 
-    describe(`alternatives that a property distinguishes, as ${what},`, () => {
-      it('are validated by the one that is meant', () => {
-        const problems = (value: object, at: number) => problemsOf(shape, tagged(value, at), definitions);
-        expect(problems({ kind: 'circle', r: 1 }, 0)).to.deep.equal([]);
-        expect(problems({ kind: 'box', side: 1 }, 1)).to.deep.equal([]);
-        expect(problems({ kind: 'circle' }, 0)).to.deep.equal([
-          'shape.r is required: a number of at most 100',
-        ]);
-        expect(problems({ kind: 'square', side: 'x', r: 1 }, 1)).to.have.members([
-          'shape.side must be a number of at most 100, but is the string "x"',
-          'shape.r is not known here',
-        ]);
-      });
-
-      it('are named where none is meant', () => {
-        const [unknown, ...others] = problemsOf(
-          shape,
-          { kind: 'circel', ...(numbered && { at: 7 }), r: 1 },
-          definitions,
-        );
-        const [missing] = problemsOf(shape, { r: 1 }, definitions);
-        if (numbered) expect(unknown).to.match(/^shape\.(kind|at) must be one of/);
-        else {
-          expect(unknown).to.equal(
-            'shape.kind must be one of circle, square, box, but is the string "circel"',
-          );
-          expect(others).to.deep.equal([]);
-          expect(missing).to.equal('shape.kind is required: one of circle, square, box');
-        }
-        const [problem] = problemsOf(shape, 'circle', definitions);
-        expect(problem).to.match(/^shape must be an object.*, but is the string "circle"$/);
-      });
+    it(`that a property distinguishes are validated by the one that is meant, and named where none is: ${what}`, () => {
+      const problems = (value: object, at: number) => problemsOf(tagged(value, at), shape, definitions);
+      expect(problems({ kind: 'circle', r: 1 }, 0)).to.deep.equal([]);
+      expect(problems({ kind: 'box', side: 1 }, 1)).to.deep.equal([]);
+      expect(problems({ kind: 'circle' }, 0)).to.deep.equal(['v.r is required: a number of at most 100']);
+      expect(problems({ kind: 'square', side: 'x', r: 1 }, 1)).to.have.members([
+        `v.side ${isText}`,
+        'v.r is not known here',
+      ]);
+      const wrong = { kind: 'circel', ...(numbered && { at: 7 }), r: 1 };
+      const unknown = problemsOf(wrong, shape, definitions);
+      const [missing] = problemsOf({ r: 1 }, shape, definitions);
+      if (numbered) expect(unknown[0]).to.match(/^v\.(kind|at) must be one of/);
+      else {
+        expect(unknown).to.deep.equal([`v.kind must be ${kinds}, but is the string "circel"`]);
+        expect(missing).to.equal(`v.kind is required: ${kinds}`);
+      }
+      const [problem] = problemsOf('circle', shape, definitions);
+      expect(problem).to.match(/^v must be an object.*, but is the string "circle"$/);
     });
   }
 
   it('leave a value alone that is meant for another', () => {
-    const { input } = check({ oneOf: [circle, square] }, { kind: 'square', side: 1, color: 'red' });
-    expect(input.shape).to.deep.equal({ kind: 'square', side: 1, color: 'red' });
+    const value = { kind: 'square', side: 1, color: 'red' };
+    const { check } = checkerOf({ properties: { v: { oneOf: [circle, square] } } });
+    expect(check({ v: value }).input.v).to.deep.equal(value);
   });
 
-  it('are described where nothing distinguishes them', () => {
-    const point = { type: 'object', properties: { x: number, y: number }, required: ['x', 'y'] };
-    const named = { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] };
-    const shape = { oneOf: [point, named] };
-    expect(problemsOf(shape, {})).to.deep.equal([
-      'shape must be an object with x and y or an object with place, but fits none of these',
-    ]);
-    expect(problemsOf(shape, { x: 1, y: 2, z: 3 })).to.deep.equal(['shape.z is not known here']);
-    expect(problemsOf(shape, [])).to.deep.equal([
-      'shape must be an object with x and y or an object with place, but is an empty list',
-    ]);
-  });
+  const point = { type: 'object', properties: { x: number, y: number }, required: ['x', 'y'] };
+  const named = { type: 'object', properties: { place: { type: 'string' } }, required: ['place'] };
+  const untagged = { oneOf: [point, named] };
+  const ofTypes = { oneOf: [circle, { type: 'array', items: number }, { type: 'string', maxLength: 3 }] };
+  const both = 'v must be an object with x and y or an object with place, but';
+  for (const [what, shape, value, problem] of [
+    ['described where nothing distinguishes them', untagged, {}, `${both} fits none of these`],
+    ['validated by the likeliest of these', untagged, { x: 1, y: 2, z: 3 }, 'v.z is not known here'],
+    ['described for another type', untagged, [], `${both} is an empty list`],
+    ['validated by the one of the type that was sent', ofTypes, [1, 'x'], `v.1 ${isText}`],
+    ['so for an object', ofTypes, { kind: 'circle' }, 'v.r is required: a number of at most 100'],
+    [
+      'all named where two fit and one may',
+      { oneOf: [5, 9].map((maximum) => ({ type: 'number', maximum })) },
+      1,
+      'v must be only one of: a number of at most 5 or a number of at most 9',
+    ],
+  ] as [string, JsonSchema, unknown, string][]) {
+    it(`are ${what}`, () => expect(problemsOf(value, shape)).to.deep.equal([problem]));
+  }
 
-  it('are validated by the one of the type that was sent', () => {
-    const list = { type: 'array', items: number };
-    const shape = { oneOf: [circle, list, { type: 'string', maxLength: 3 }] };
-    expect(problemsOf(shape, [1, 'x'])).to.deep.equal([
-      'shape.1 must be a number of at most 100, but is the string "x"',
-    ]);
-    expect(problemsOf(shape, { kind: 'circle' })).to.deep.equal([
-      'shape.r is required: a number of at most 100',
-    ]);
-    expect(problemsOf(shape, 'long')[0]).to.match(
-      /^shape must be .* a string of at most 3 characters, but is/,
-    );
-  });
-
-  it('that both fit where one may are named', () => {
-    const shape = {
-      oneOf: [
-        { type: 'number', maximum: 5 },
-        { type: 'number', maximum: 9 },
-      ],
-    };
-    expect(problemsOf(shape, 1)).to.deep.equal([
-      'shape must be only one of: a number of at most 5 or a number of at most 9',
-    ]);
+  it('are named for a text that is too long', () => {
+    expect(problemsOf('long', ofTypes)[0]).to.match(/^v must be .* a string of at most 3 characters, but is/);
   });
 
   it('never say that a value must be what it is', () => {
-    const shapes: JsonSchema[] = [
-      { type: 'object', minProperties: 2 },
-      {
-        oneOf: [
-          { type: 'object', minProperties: 2 },
-          { type: 'object', required: ['a'] },
-        ],
-      },
-      {
-        anyOf: [
-          { type: 'array', minItems: 2 },
-          { type: 'array', contains: { const: 1 } },
-        ],
-      },
-      { type: 'array', contains: { const: 1 } },
-      { type: 'object', propertyNames: { maxLength: 1 } },
-    ];
-    for (const shape of shapes) {
-      for (const value of [{ bb: 1 }, [2]]) {
-        for (const problem of problemsOf(shape, value)) {
-          expect(problem).not.to.match(/must be (an object|a list)[^,]*, but is \1/);
-        }
+    const two = { type: 'object', minProperties: 2 };
+    const contains = { type: 'array', contains: { const: 1 } };
+    const oneOf = [two, { type: 'object', required: ['a'] }];
+    const anyOf = [{ type: 'array', minItems: 2 }, contains];
+    const short = { type: 'object', propertyNames: { maxLength: 1 } };
+    for (const shape of [two, contains, { oneOf }, { anyOf }, short]) {
+      for (const problem of [...problemsOf({ bb: 1 }, shape), ...problemsOf([2], shape)]) {
+        expect(problem).not.to.match(/must be (an object|a list)[^,]*, but is \1/);
       }
     }
   });
@@ -305,11 +220,8 @@ describe('alternatives', () => {
   it('of thousands of items are validated in a moment', () => {
     const list = { type: 'array', items: { oneOf: [circle, square] } };
     const begun = ownCpuMs();
-    const { problems } = check(
-      list,
-      Array.from({ length: 4000 }, () => ({ kind: 'box' })),
-    );
-    expect(problems).to.have.length(51);
+    const value = Array.from({ length: 4000 }, () => ({ kind: 'box' }));
+    expect(problemsOf(value, list)).to.have.length(4000);
     expect(ownCpuMs() - begun).to.be.below(1000);
   });
 });

@@ -3,21 +3,14 @@ import { bodyFuzz } from './body-fuzz.js';
 import { costlyAtOnce, quietTenant, singleRequests } from './costly-bodies.js';
 import { goodput } from './goodput.js';
 import { headFuzz } from './head-fuzz.js';
-import { fullDisk, unreadItems } from './job-results.js';
-import { jobs } from './jobs.js';
+import { fullDisk, jobs, unreadItems } from './jobs.js';
 import { messageFuzz } from './message-fuzz.js';
 import { manyPictures } from './pictures.js';
 import { manyKeys, slowArrivals, slowClients, unreadAnswers } from './slow-clients.js';
 
-interface Part {
-  scenario: Scenario;
-  calls: number;
-  seconds: number;
-  /** Takes so long that it is made only where it is asked for by name. */
-  long?: true;
-}
+type Part = { scenario: Scenario; calls: number; seconds: number; long?: true };
 
-/** What the soak goes through in a round, and how much of each. */
+/** What the soak goes through in a round, and how much of each; what takes long is made only where it is asked for by name. */
 export const rounds: readonly Part[] = [
   ...bodyFuzz.map((scenario) => ({ scenario, calls: 20_000, seconds: 0 })),
   ...messageFuzz.map((scenario) => ({ scenario, calls: 10_000, seconds: 0 })),

@@ -31,30 +31,8 @@ const json: Kind = {
   name: 'json',
   words: [
     ...'{}[]:,"\\',
-    ...[
-      'null',
-      'true',
-      '1e999',
-      '-0',
-      '0x1',
-      '"\\u0000"',
-      '\\ud800',
-      '\u0000',
-      '\xff\xfe',
-      '\xef\xbb\xbf',
-      '//',
-      '/*',
-    ],
-    ...[
-      '"__proto__":',
-      '"constructor":{"prototype":1}',
-      '"dryrun":',
-      '"ak":"x",',
-      '"file":',
-      '"url":"',
-      '{"a":',
-      '[[',
-    ],
+    ...'null true 1e999 -0 0x1 "\\u0000" \\ud800 \u0000 \xff\xfe \xef\xbb\xbf // /*'.split(' '),
+    ...'"__proto__": "constructor":{"prototype":1} "dryrun": "ak":"x", "file": "url":" {"a": [['.split(' '),
     ...['9'.repeat(400), '"65536":1,', 'http://127.0.0.1/'],
   ],
   types: ['application/json', 'application/json; charset=utf-8', 'application/json; charset=utf-16'],
@@ -64,24 +42,7 @@ const json: Kind = {
 const urlencoded: Kind = {
   name: 'urlencoded',
   words: [
-    ...[
-      '&',
-      '=',
-      '%',
-      '%zz',
-      '%00',
-      '%ff',
-      '%C3',
-      '+',
-      ';',
-      '&&',
-      '[]=',
-      'a[b]=',
-      '__proto__=',
-      'text=',
-      '\u0000',
-      '\xff',
-    ],
+    ...'& = % %zz %00 %ff %C3 + ; && []= a[b]= __proto__= text= \u0000 \xff'.split(' '),
     ...['&dryrun=1', '&ak=', '&file=x', '&url=http://127.0.0.1/', '%25'.repeat(50)],
   ],
   types: ['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded; charset=latin1'],
@@ -97,62 +58,26 @@ const urlencoded: Kind = {
 const form: Kind = {
   name: 'multipart',
   words: [
-    ...[
-      '\r\n',
-      '\r',
-      '\n',
-      '\r\n\r\n',
-      '--',
-      '\r\n--b0undary',
-      '\r\n--b0undary--',
-      '--b0undary--\r\n',
-      '\u0000',
-      '"',
-      '\\"',
-      ';',
-    ],
+    ...'\r\n \r \n \r\n\r\n -- \r\n--b0undary \r\n--b0undary-- --b0undary--\r\n \u0000 " \\" ;'.split(' '),
     ...['Content-Transfer-Encoding: 7bit\r\n', 'Content-Transfer-Encoding: base64\r\n'],
     ...['content-transfer-encoding: quoted-printable\r\n', 'Content-Type: multipart/mixed; boundary=c\r\n'],
-    ...[
-      'filename="',
-      "filename*=utf-8''%zz",
-      'filename=a',
-      'name=""',
-      'name="__proto__"',
-      'name="_charset_"',
-    ],
-    ...[
-      'Content-Disposition: form-data; name="file"; filename="a"\r\n',
-      'content-type:',
-      ': \r\n',
-      'X: '.repeat(100),
-    ],
+    ...'filename=" filename*=utf-8\'\'%zz filename=a name="" name="__proto__" name="_charset_"'.split(' '),
+    ...['Content-Disposition: form-data; name="file"; filename="a"\r\n', 'content-type:'],
+    ...[': \r\n', 'X: '.repeat(100)],
   ],
   types: [
     ...[
-      'b0undary',
-      '"b0undary"',
-      'json',
-      'octet-stream',
-      'querystring',
+      ...'b0undary "b0undary" json octet-stream querystring \xe9 --'.split(' '),
       '',
       'x'.repeat(71),
       'b 0',
-      '\xe9',
-      '--',
     ].map((boundary) => `multipart/form-data; boundary=${boundary}`),
-    ...[
-      'multipart/form-data',
-      'multipart/form-data; boundary=b0undary; boundary=other',
-      'multipart/mixed; boundary=b0undary',
-    ],
+    ...['multipart/form-data', 'multipart/form-data; boundary=b0undary; boundary=other'],
+    'multipart/mixed; boundary=b0undary',
   ],
   seeds: ({ picture }) => {
-    const fields = [
-      { name: 'width', value: '3' },
-      { name: 'text', value: 'x' },
-      { name: 'dryrun', value: 'false' },
-    ];
+    const values = Object.entries({ width: '3', text: 'x', dryrun: 'false' });
+    const fields = values.map(([name, value]) => ({ name, value }));
     const files = [
       { name: 'file', filename: 'a.png', value: pixel },
       { name: 'file', filename: 'a.jpg', value: picture },
@@ -178,13 +103,9 @@ export const bodyFuzz: readonly Scenario[] = [json, urlencoded, form].map((kind)
     const client = createClient(world.url, 6);
     const seeds = kind.seeds(world);
     await inParallel({ at: 6, times: scale.calls, goesOn: world.alive }, async () => {
-      const { path, body } = random.pick(seeds);
-      const call = {
-        path: `${path}?ak=${world.key}`,
-        type: typeOf(random, kind),
-        body: mutate(random, body, kind.words),
-      };
-      tally.count((await client.call(call)).status);
+      const seed = random.pick(seeds);
+      const [path, type] = [`${seed.path}?ak=${world.key}`, typeOf(random, kind)];
+      tally.count((await client.call({ path, type, body: mutate(random, seed.body, kind.words) })).status);
     });
     client.close();
     if (tally.statuses.get(0)) tally.fault(`${tally.statuses.get(0)} calls were not answered`);

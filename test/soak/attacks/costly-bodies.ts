@@ -1,15 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Call, createClient } from '../client.js';
+import { type Call, createClient, inParallel } from '../client.js';
 import { multipart, type Part } from '../mutate.js';
 import { factsOf, resetPeak } from '../process-facts.js';
-import { goodCalls, keepCalling, type Scenario } from '../scenario.js';
+import { goodCalls, keepCalling, type Scenario, type Tally } from '../scenario.js';
 import { watchHealth } from '../watch.js';
-
-/** A body that is cheap to send and dear to read. */
-interface CostlyBody {
-  name: string;
-  call: Call;
-}
 
 const million = 1_000_000;
 
@@ -21,18 +15,14 @@ function file(value: Uint8Array | string, head = ''): Part {
   return { name: 'file', filename: 'a.jpg', value, head };
 }
 
-/** In all of them the key is right; none is more than 10 MB. */
-function costlyBodies(key: string): CostlyBody[] {
+/** Bodies that are cheap to send and dear to read. In all of them the key is right; none is more than 10 MB. */
+function costlyBodies(key: string): { name: string; call: Call }[] {
   const text = `/text/remove-stopwords?ak=${key}`;
-  const diff = `/text/diff-two-strings?ak=${key}`;
   const border = `/media/add-border?ak=${key}`;
-  const message = (name: string, params: string, method = 'initialize') => ({
-    name: `message: ${name}`,
-    call: {
-      path: `/mcp?ak=${key}`,
-      body: `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${params}}}`,
-    },
-  });
+  const message = (name: string, params: string, method = 'initialize') => {
+    const body = `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${params}}}`;
+    return { name: `message: ${name}`, call: { path: `/mcp?ak=${key}`, body } };
+  };
   const json = (name: string, body: string, path = text) => ({ name: `json: ${name}`, call: { path, body } });
   const form = (name: string, body: string, path = text) => ({
     name: `form: ${name}`,
@@ -59,7 +49,7 @@ function costlyBodies(key: string): CostlyBody[] {
     json(
       'unlike lines',
       `{"a":"${repeated(60_000, (at) => at.toString(36), '\\n')}","b":"${repeated(60_000, (at) => `x${at.toString(36)}`, '\\n')}"}`,
-      diff,
+      `/text/diff-two-strings?ak=${key}`,
     ),
     message('a client of 500,000 icons', `"clientInfo":{"icons":[${repeated(500_000, () => '1')}]}`),
     message('a client of 15,000 icons', `"clientInfo":{"icons":[${repeated(15_000, () => '{}')}]}`),
@@ -107,25 +97,31 @@ function costlyBodies(key: string): CostlyBody[] {
 }
 
 /** The dearest to parse and to validate of what the limits on names, levels and bytes let through. */
-function allowed(key: string) {
-  const path = `/text/remove-stopwords?ak=${key}`;
-  const names = (count: number) =>
-    Array.from({ length: count }, (_, at) => `"${at.toString(36)}":1`).join(',');
-  const list = (count: number, word: string) => Array.from({ length: count }, () => word).join(',');
+function allowed(key: string): Call[] {
+  const text = (word: string) => `"text":"${word}"`;
+  const names = repeated(900, (at) => `"${at.toString(36)}":1`);
+  const keep = repeated(1_000, () => `"${'x'.repeat(64)}"`);
+  const parts = Array.from({ length: 90 }, (_, at) => ({ name: `p${at}`, value: 'x'.repeat(10_000) }));
   return [
-    { path, body: `{"text":"${'\\u00e9'.repeat(160_000)}"}` },
-    { path, body: `{${names(900)},"text":"${'a b '.repeat(200_000)}"}` },
-    { path, body: `{"text":"","keep":[${list(200_000, '1')}]}` },
-    {
-      path,
-      body: `{"text":"","keep":[${list(1_000, `"${'x'.repeat(64)}"`)}],"also":[${list(1_000, '"a b"')}]}`,
-    },
-    { path, type: 'application/x-www-form-urlencoded', body: `text=${'%C3%A9'.repeat(160_000)}` },
-    {
-      path,
-      ...multipart(Array.from({ length: 90 }, (_, at) => ({ name: `p${at}`, value: 'x'.repeat(10_000) }))),
-    },
-  ];
+    { body: `{${text('\\u00e9'.repeat(160_000))}}` },
+    { body: `{${names},${text('a b '.repeat(200_000))}}` },
+    { body: `{${text('')},"keep":[${repeated(200_000, () => '1')}]}` },
+    { body: `{${text('')},"keep":[${keep}],"also":[${repeated(1_000, () => '"a b"')}]}` },
+    { type: 'application/x-www-form-urlencoded', body: `text=${'%C3%A9'.repeat(160_000)}` },
+    multipart(parts),
+  ].map((call) => ({ ...call, path: `/text/remove-stopwords?ak=${key}` }));
+}
+
+/** Sends these in turn, so many at once. */
+async function sendAll(
+  { url, at, calls, tally }: { url: string; at: number; calls: readonly Call[]; tally: Tally },
+  goesOn: () => boolean,
+): Promise<void> {
+  const client = createClient(url, at);
+  await inParallel({ at, times: Number.POSITIVE_INFINITY, goesOn }, async (index) =>
+    tally.count((await client.call(calls[index % calls.length] as Call)).status),
+  );
+  client.close();
 }
 
 /** Within its rate of 50 a second, a tenant may not take the main thread from another. */
@@ -134,25 +130,15 @@ export const quietTenant: Scenario = {
   env: { HELPER_RATE: '50' },
   bounds: { goodP99Ms: 100 },
   async attack(world, { scale, tally }) {
-    const bodies = [
-      ...allowed(world.key),
-      ...costlyBodies(world.key)
-        .slice(0, 9)
-        .map(({ call }) => call),
-    ];
-    const noisy = createClient(world.url, 8);
+    const costly = costlyBodies(world.key).slice(0, 9);
+    const calls = [...allowed(world.key), ...costly.map(({ call }) => call)];
     const client = createClient(world.url, 1);
     const end = performance.now() + scale.seconds * 1000;
     const goesOn = () => world.alive() && performance.now() < end;
-    const attackers = Array.from({ length: 8 }, async (_, from) => {
-      for (let at = from; goesOn(); at += 1) {
-        tally.count((await noisy.call(bodies[at % bodies.length] ?? { path: '/' })).status);
-      }
-    });
+    const noisy = sendAll({ url: world.url, at: 8, calls, tally }, goesOn);
     const { text } = goodCalls(world, world.quietKey);
     await keepCalling({ client, calls: [text], pauseMs: 50, tally }, goesOn);
-    await Promise.all(attackers);
-    noisy.close();
+    await noisy;
     client.close();
   },
 };
@@ -195,16 +181,8 @@ export const singleRequests = (mostMs = 50): Scenario => ({
 export const costlyAtOnce: Scenario = {
   name: 'costly bodies at once',
   async attack(world, { tally, scale }) {
-    const client = createClient(world.url, 2);
-    const bodies = costlyBodies(world.key);
+    const calls = costlyBodies(world.key).map(({ call }) => call);
     const end = performance.now() + scale.seconds * 1000;
-    const goesOn = () => world.alive() && performance.now() < end;
-    const send = async (from: number) => {
-      for (let at = from; goesOn(); at += 2) {
-        tally.count((await client.call(bodies[at % bodies.length]?.call ?? { path: '/' })).status);
-      }
-    };
-    await Promise.all([send(0), send(1)]);
-    client.close();
+    await sendAll({ url: world.url, at: 2, calls, tally }, () => world.alive() && performance.now() < end);
   },
 };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, createClient } from '../client.js';
-import type { Scenario } from '../scenario.js';
+import type { Scenario, Tally } from '../scenario.js';
 import type { World } from '../world.js';
 
 /** Share of what the gateway can do that it must still do when four times as much is asked of it. */
@@ -15,12 +15,10 @@ function callOf(world: World) {
   return { path: `/media/add-watermark?text=${calls}&format=webp&ak=${world.key}&url=${url}` };
 }
 
+type Pace = { rate: number; seconds: number };
+
 /** Has so many calls a second made, whatever becomes of them, and waits for the last. */
-async function send(
-  world: World,
-  { rate, seconds }: { rate: number; seconds: number },
-  call: () => Promise<void>,
-): Promise<void> {
+async function send(world: World, { rate, seconds }: Pace, call: () => Promise<void>): Promise<void> {
   const began = performance.now();
   const end = began + seconds * 1000;
   const calls: Promise<void>[] = [];
@@ -35,11 +33,7 @@ async function send(
  * Calls a second that are served while 24 wait at a time. Beside them `idle` calls a second go to a server that answers at once:
  * to send what the gateway refuses and to read why is work of its clients, which is to be in both figures.
  */
-async function capacity(
-  world: World,
-  client: Client,
-  { seconds, idle = 0 }: { seconds: number; idle?: number },
-): Promise<number> {
+async function capacity(world: World, client: Client, seconds: number, idle = 0): Promise<number> {
   const end = performance.now() + seconds * 1000;
   const control = createClient(world.source, 1_000);
   let served = 0;
@@ -56,23 +50,15 @@ async function capacity(
 }
 
 /** Calls a second that are served while so many a second are sent. */
-async function served(
-  world: World,
-  {
-    client,
-    rate,
-    seconds,
-    count,
-  }: { client: Client; rate: number; seconds: number; count: (status: number) => void },
-): Promise<number> {
-  const end = performance.now() + seconds * 1000;
+async function served(world: World, client: Client, pace: Pace, count?: Tally['count']): Promise<number> {
+  const end = performance.now() + pace.seconds * 1000;
   let done = 0;
-  await send(world, { rate, seconds }, async () => {
+  await send(world, pace, async () => {
     const { status } = await client.call(callOf(world));
-    count(status);
+    count?.(status);
     if (status === 200 && performance.now() < end) done += 1;
   });
-  return done / seconds;
+  return done / pace.seconds;
 }
 
 /** Overload costs no work: what is refused is refused before its download. */
@@ -82,18 +68,17 @@ export function goodput(bound = least): Scenario {
     async attack(world, { scale, tally }) {
       const client = createClient(world.url, 1_000);
       const { seconds } = scale;
-      const rough = await capacity(world, client, { seconds: 2 });
+      const rough = await capacity(world, client, 2);
       // A refusal costs twice as much while its code is not compiled yet, which is no measure of a gateway that has run for a minute.
-      await served(world, { client, rate: 4 * rough, seconds, count: () => undefined });
+      await served(world, client, { rate: 4 * rough, seconds });
       // In turns, for the machine may have other work at times.
-      const able = await capacity(world, client, { seconds, idle: 3 * rough });
-      const did = await served(world, { client, rate: 4 * able, seconds, count: tally.count });
-      const ableAgain = await capacity(world, client, { seconds, idle: 3 * able });
+      const able = await capacity(world, client, seconds, 3 * rough);
+      const did = await served(world, client, { rate: 4 * able, seconds }, tally.count);
+      const ableAgain = await capacity(world, client, seconds, 3 * able);
       const share = did / ((able + ableAgain) / 2);
       if (!(share >= bound)) {
-        tally.fault(
-          `${did.toFixed(0)} calls a second under overload, × ${share.toFixed(2)} of ${able.toFixed(0)} and ${ableAgain.toFixed(0)}`,
-        );
+        const [served, first, last] = [did, able, ableAgain].map((rate) => rate.toFixed(0));
+        tally.fault(`${served} calls a second under overload, × ${share.toFixed(2)} of ${first} and ${last}`);
       }
       client.close();
     },

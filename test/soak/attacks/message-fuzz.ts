@@ -1,31 +1,25 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { bin } from '../../gateway/harness.js';
 import { createClient, inParallel } from '../client.js';
 import { mutate, type Random } from '../mutate.js';
 import type { Scenario, Tally } from '../scenario.js';
 
 type Json = Record<string, unknown>;
 
-interface Seed {
-  message: Json;
-  headers: Record<string, string>;
-}
+type Seed = { message: Json; headers: Record<string, string> };
 
 const modern = '2026-07-28';
+const client = { name: 'fuzz', version: '1' };
 const _meta = {
   'io.modelcontextprotocol/protocolVersion': modern,
-  'io.modelcontextprotocol/clientInfo': {
-    name: 'fuzz',
-    version: '1',
-    icons: [{ src: 'https://example.com/a' }],
-  },
+  'io.modelcontextprotocol/clientInfo': { ...client, icons: [{ src: 'https://example.com/a' }] },
   'io.modelcontextprotocol/clientCapabilities': { experimental: { a: { b: [1] } } },
 };
 const initialize = {
   protocolVersion: '2025-11-25',
-  clientInfo: { name: 'fuzz', version: '1', icons: [{ src: 'https://example.com/a', sizes: ['48x48'] }] },
+  clientInfo: { ...client, icons: [{ src: 'https://example.com/a', sizes: ['48x48'] }] },
   capabilities: { roots: { listChanged: true }, experimental: { a: { b: [{}] } } },
 };
 const text = {
@@ -57,12 +51,10 @@ function seedsOf(method: string, params: Json | undefined): Seed[] {
   const id = method.startsWith('notifications/') ? {} : { id: 7 };
   const name = typeof params?.name === 'string' ? { 'mcp-name': params.name } : undefined;
   const message = { jsonrpc: '2.0', ...id, method };
+  const headers = { 'mcp-protocol-version': modern, 'mcp-method': method, ...name };
   return [
     { message: { ...message, ...(params && { params }) }, headers: {} },
-    {
-      message: { ...message, params: { ...params, _meta } },
-      headers: { 'mcp-protocol-version': modern, 'mcp-method': method, ...name },
-    },
+    { message: { ...message, params: { ...params, _meta } }, headers },
   ];
 }
 
@@ -76,25 +68,11 @@ const seeds: readonly Seed[] = [
 
 const words = [
   ...'{}[]:,"\\',
-  ...['null', 'true', '1e999', '-0', '"\\u0000"', '\\ud800', '\u0000', '\xff\xfe', '\xef\xbb\xbf'],
-  ...['[],', '{},', '1,', '"",', '{"a":[],"b":{}},', '[[[[[[[[', ']]]]]]]]', '{"a":{"a":{"a":', '}}}'],
-  ...[
-    '"__proto__":',
-    '"params":{',
-    '"arguments":{',
-    '"arguments":[],',
-    '"written":"x",',
-    '"_meta":{',
-    '"id":',
-  ],
-  ...[
-    '"icons":[',
-    '"experimental":{',
-    '"method":"tools/call",',
-    '"name":"',
-    'text_remove-stopwords',
-    'ab '.repeat(9000),
-  ],
+  ...'null true 1e999 -0 "\\u0000" \\ud800 \u0000 \xff\xfe \xef\xbb\xbf [], {}, 1, "",'.split(' '),
+  ...'{"a":[],"b":{}}, [[[[[[[[ ]]]]]]]] {"a":{"a":{"a": }}}'.split(' '),
+  ...'"__proto__": "params":{ "arguments":{ "arguments":[], "written":"x", "_meta":{ "id":'.split(' '),
+  ...'"icons":[ "experimental":{ "method":"tools/call", "name":" text_remove-stopwords'.split(' '),
+  'ab '.repeat(9000),
 ];
 
 /** Bytes of an error, its line end too. */
@@ -109,9 +87,8 @@ function fuzzed(random: Random, { message }: Seed): Buffer {
   const value = JSON.stringify(oddValue(random));
   // In place of a plain value, or as the first member of what opens there.
   const put = old === '[' ? `[${value},` : old === '{' ? `{"x":${value},` : value;
-  return Buffer.from(
-    `${whole.toString().slice(0, index)}${put}${whole.toString().slice(index + old.length)}`,
-  );
+  const json = whole.toString();
+  return Buffer.from(json.slice(0, index) + put + json.slice(index + old.length));
 }
 
 function oddValue(random: Random): unknown {
@@ -158,7 +135,6 @@ const overHttp: Scenario = {
   },
 };
 
-const bin = fileURLToPath(new URL('../../../../gateway/bin.cjs', import.meta.url));
 /** Messages that are sent before the server has to answer a good one. */
 const batch = 25;
 /** Memory of a server that has a thread, in megabytes. */

@@ -2,7 +2,8 @@ import sharp, { type Sharp } from 'sharp';
 import { type Call, createClient, inParallel } from '../client.js';
 import { multipart, type Random } from '../mutate.js';
 import { factsOf } from '../process-facts.js';
-import type { Scenario } from '../scenario.js';
+import type { Scenario, Tally } from '../scenario.js';
+import type { World } from '../world.js';
 
 /** In pixels, and how often: most pictures are small. */
 const widths = [200, 200, 320, 320, 480, 480, 640, 640, 800, 1200, 2500];
@@ -15,41 +16,25 @@ const formats: readonly ((image: Sharp) => Sharp)[] = [
 /** The share of the calls after which memory is looked at: until then each thread and each pool takes what it will keep. */
 const warmUp = 0.2;
 
-/** Where the calls go. */
-interface Target {
-  url: string;
-  pid: number;
-  key: string;
-  alive(): boolean;
-}
-
-/** Resident memory, in megabytes, while the first half of the calls were made, and while the second. */
-interface Halves {
-  first: number;
-  second: number;
-}
+type Chance = { random: Random; tally: Tally };
 
 /**
  * Has a gateway draw borders and watermarks on pictures of all sizes and formats, four at a time, and looks at its memory all the while.
- * Not a number where it could not be looked at.
+ * Gives its megabytes in the first half of the calls and in the second; not a number where it could not be looked at.
  */
-export async function drawMixedPictures(
-  target: Target,
-  { calls, random, count }: { calls: number; random: Random; count(status: number, ms: number): void },
-): Promise<Halves> {
+async function drawMixedPictures({ url, pid, key, alive }: World, calls: number, { random, tally }: Chance) {
   const bySize = new Map<number, Uint8Array[]>();
   for (const width of new Set(widths)) {
     bySize.set(width, await Promise.all(formats.map((format) => source(width, format))));
   }
-  const client = createClient(target.url, 4);
+  const client = createClient(url, 4);
   const samples: number[] = [];
   const every = Math.max(1, Math.round(calls / 1000));
-  await inParallel({ at: 4, times: calls, goesOn: target.alive }, async (index) => {
+  await inParallel({ at: 4, times: calls, goesOn: alive }, async (index) => {
     const bytes = random.pick(bySize.get(random.pick(widths)) ?? []);
-    const { status, ms } = await client.call(callOf(target.key, bytes, random));
-    count(status, ms);
-    if (index >= calls * warmUp && index % every === 0)
-      samples.push(factsOf(target.pid)?.rssMb ?? Number.NaN);
+    const { status, ms } = await client.call(callOf(key, bytes, random));
+    tally.good(status, ms);
+    if (index >= calls * warmUp && index % every === 0) samples.push(factsOf(pid)?.rssMb ?? Number.NaN);
   });
   client.close();
   const half = samples.length >> 1;
@@ -92,11 +77,9 @@ export const manyPictures: Scenario = {
   // What threads and the C library keep for the next picture is judged by its growth, and waiting by other scenarios.
   bounds: { backMb: 1_000, healthMs: 1_000 },
   async attack(world, { scale, random, tally }) {
-    const count = tally.good;
-    const { first, second } = await drawMixedPictures(world, { calls: scale.calls, random, count });
-    console.log(
-      `    ${scale.calls} pictures: ${first.toFixed(0)} MB in the first half, ${second.toFixed(0)} MB in the second`,
-    );
+    const { first, second } = await drawMixedPictures(world, scale.calls, { random, tally });
+    const [before, after] = [first.toFixed(0), second.toFixed(0)];
+    console.log(`    ${scale.calls} pictures: ${before} MB in the first half, ${after} MB in the second`);
     if (tally.goodStatuses.size !== 1) tally.fault('not all pictures were drawn');
     if (!(second <= first * most)) tally.fault(`memory grew × ${(second / first).toFixed(2)}`);
   },

@@ -3,42 +3,31 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
 import { open, statusOf } from '../../gateway/raw-client.js';
-import { createClient, inParallel } from '../client.js';
+import { type Call, createClient, inParallel } from '../client.js';
 import { multipart, type Random } from '../mutate.js';
 import { goodCalls, keepCalling, type Scenario } from '../scenario.js';
 import type { World } from '../world.js';
 
-interface SlowClient {
-  /** Sent as soon as the connection stands. */
-  sends: Buffer;
-  /** Whether its own side is closed then. */
-  ends?: boolean;
-  /** Bytes read a second; 0 is none, undefined all that comes. */
-  reads?: number;
-}
+/** Sends bytes at once, may then close its own side, and reads so many bytes a second: 0 is none, undefined all that comes. */
+type SlowClient = { sends: Buffer; ends?: boolean; reads?: number };
 
-function head(path: string, lines: readonly string[]): string {
-  return `${[`POST ${path} HTTP/1.1`, 'host: x', ...lines].join('\r\n')}\r\n\r\n`;
+/** A body follows, of this length or in chunks. */
+function post(path: string, type: string, length?: number): string {
+  const framing = length === undefined ? 'transfer-encoding: chunked' : `content-length: ${length}`;
+  return `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: ${type}\r\n${framing}\r\n\r\n`;
 }
 
 /** Whole or half-sent, of each kind of body. */
 function kinds(world: World): SlowClient[] {
   const { type, body } = multipart([{ name: 'file', filename: 'a.jpg', value: world.picture }]);
   const border = `/media/add-border?format=png&ak=${world.key}`;
-  const upload = Buffer.concat([
-    Buffer.from(head(border, [`content-type: ${type}`, `content-length: ${body.length}`])),
-    body,
-  ]);
-  const json = Buffer.from(
-    `${head(`/text/remove-stopwords?ak=${world.key}`, ['content-type: application/json', 'content-length: 500000'])}{"text":"${'a '.repeat(200_000)}`,
-  );
-  const chunked = Buffer.from(
-    `${head(`/text/remove-stopwords?ak=${world.key}`, ['content-type: application/json', 'transfer-encoding: chunked'])}7\r\n{"text"`,
-  );
-  const get = Buffer.from(`GET /text/diff-two-strings?a=1&b=2&ak=${world.key} HTTP/1.1\r\nhost: x\r\n\r\n`);
-  const drip = Buffer.from(
-    `GET /media/add-border?url=${encodeURIComponent(`${world.source}/drip`)}&ak=${world.key} HTTP/1.1\r\nhost: x\r\n\r\n`,
-  );
+  const words = `/text/remove-stopwords?ak=${world.key}`;
+  const upload = Buffer.concat([Buffer.from(post(border, type, body.length)), body]);
+  const json = Buffer.from(`${post(words, 'application/json', 500_000)}{"text":"${'a '.repeat(200_000)}`);
+  const chunked = Buffer.from(`${post(words, 'application/json')}7\r\n{"text"`);
+  const got = (path: string) => Buffer.from(`GET ${path}&ak=${world.key} HTTP/1.1\r\nhost: x\r\n\r\n`);
+  const get = got('/text/diff-two-strings?a=1&b=2');
+  const drip = got(`/media/add-border?url=${encodeURIComponent(`${world.source}/drip`)}`);
   return [
     { sends: upload.subarray(0, upload.length >> 1) },
     { sends: upload.subarray(0, upload.length >> 1), ends: true },
@@ -106,17 +95,10 @@ export const slowClients: Scenario = {
   },
 };
 
-const halfUploads = 200;
-const halfJson = 200;
-const drips = 100;
+type Ended = (status: number) => void;
 
 /** Holds this request open, and opens it anew as soon as it is refused, for as long as `goesOn`. */
-async function hold(
-  url: string,
-  bytes: Buffer,
-  goesOn: () => boolean,
-  ended: (status: number) => void,
-): Promise<void> {
+async function hold(url: string, bytes: Buffer, goesOn: () => boolean, ended: Ended): Promise<void> {
   while (goesOn()) {
     const socket = open(url).on('error', () => undefined);
     let text = '';
@@ -139,15 +121,14 @@ async function hold(
  * slowly has a budget of its own.
  */
 export const slowArrivals: Scenario = {
-  name: 'must hold: slow inboundBudget, same tenant',
+  name: 'must hold: slow bodies, same tenant',
   // Hundreds of bodies that come at once, and end at once, are some hundred milliseconds of work for all.
   bounds: { goodP99Ms: 2_000, healthMs: 300 },
   async attack(world, { scale, tally }) {
     const client = createClient(world.url, 3);
     const end = performance.now() + scale.seconds * 1000;
     const goesOn = () => world.alive() && performance.now() < end;
-    const head = (path: string, type: string) =>
-      `POST ${path}?ak=${world.key} HTTP/1.1\r\nhost: x\r\ncontent-type: ${type}\r\ncontent-length: 900000\r\n\r\n`;
+    const head = (path: string, type: string) => post(`${path}?ak=${world.key}`, type, 900_000);
     const upload = Buffer.concat([
       Buffer.from(head('/media/add-border', 'multipart/form-data; boundary=b')),
       Buffer.from('--b\r\ncontent-disposition: form-data; name="file"; filename="a.jpg"\r\n\r\n'),
@@ -162,17 +143,14 @@ export const slowArrivals: Scenario = {
       return Buffer.from(`GET /media/add-border?url=${url}&ak=${world.key} HTTP/1.1\r\nhost: x\r\n\r\n`);
     };
     const held = [
-      ...Array.from({ length: halfUploads }, () => upload),
-      ...Array.from({ length: halfJson }, () => json),
-      ...Array.from({ length: drips }, drip),
+      ...Array.from({ length: 200 }, () => upload),
+      ...Array.from({ length: 200 }, () => json),
+      ...Array.from({ length: 100 }, drip),
     ].map((bytes) => hold(world.url, bytes, goesOn, tally.count));
     await sleep(500);
     const { upload: good, json: text, url: picture } = goodCalls(world, world.key);
-    await Promise.all(
-      [good, text, picture].map((call) =>
-        keepCalling({ client, calls: [call], pauseMs: 100, tally }, goesOn),
-      ),
-    );
+    const keep = (call: Call) => keepCalling({ client, calls: [call], pauseMs: 100, tally }, goesOn);
+    await Promise.all([good, text, picture].map(keep));
     await Promise.all(held);
     client.close();
   },
@@ -189,7 +167,7 @@ async function noise(): Promise<Buffer> {
     .toBuffer();
 }
 
-/** Answers of about 6 MB each that nobody reads; every fourth is a picture, the others text that escaping makes longer. */
+/** Unread answers of about 6 MB each; every fourth is a picture, the others text that escaping makes longer. */
 export const unreadAnswers: Scenario = {
   name: 'must hold: 700 answers never read',
   bounds: { riseMb: budgetMb, goodP99Ms: 2_000 },
@@ -203,12 +181,7 @@ export const unreadAnswers: Scenario = {
       ]);
     const text = Buffer.from(`text=${'\x01'.repeat(990_000)}`);
     const request = (path: string, type: string, body: Buffer) =>
-      Buffer.concat([
-        Buffer.from(
-          `POST ${path}?ak=${world.key} HTTP/1.1\r\nhost: x\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\n\r\n`,
-        ),
-        body,
-      ]);
+      Buffer.concat([Buffer.from(post(`${path}?ak=${world.key}`, type, body.length)), body]);
     const requestAt = (at: number) => {
       if (at % 4 > 0) return request('/text/remove-stopwords', 'application/x-www-form-urlencoded', text);
       const { type, body } = picture(at % 200);

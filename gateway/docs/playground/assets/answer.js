@@ -1,17 +1,7 @@
-/** Shows the answer of a call. */
+/** Shows the answer of a call. Whatever it says is text here, never markup. */
 import { byId, el } from './dom.js';
 import { amount, filesOf } from './files.js';
 import { showKeyProblem, showProblems } from './problems.js';
-import {
-  addressFor,
-  compareView,
-  diffView,
-  forgetAddresses,
-  isDiff,
-  jsonView,
-  removedView,
-  textView,
-} from './views.js';
 
 /** Larger texts are for a file and not for a page. */
 const mostShown = 1_000_000;
@@ -74,13 +64,12 @@ function showStatus({ status, headers, bytes, ms }, envelope, problems) {
     ...(/^\d+$/.test(headers.get('retry-after') ?? '') ? [`again in ${headers.get('retry-after')} s`] : []),
     ...(problems > 0 ? [problems === 1 ? '1 problem' : `${problems} problems`] : []),
   ];
-  const line = [
-    el('span', { class: `state ${status < 400 ? 'good' : 'bad'}` }, `${status} ${code}`),
-    ...facts.map((fact) => el('span', { class: 'fact' }, fact)),
-  ];
   const id = headers.get('x-request-id');
-  if (id) line.push(el('span', { class: 'fact request-id' }, 'request ', el('code', {}, id)));
-  byId('status').replaceChildren(...line);
+  byId('status').replaceChildren(
+    el('span', { class: `state ${status < 400 ? 'good' : 'bad'}` }, `${status} ${code}`),
+    ...facts.map((fact) => el('span', { class: 'quiet' }, fact)),
+    id ? el('span', { class: 'quiet request-id' }, 'request ', el('code', {}, id)) : '',
+  );
 }
 
 /** What is left of each limit, of `"rate";r=49;t=1, "quota";r=990;t=86400`. */
@@ -120,8 +109,8 @@ async function viewsOf(form, request, bytes, type, envelope) {
 /** A diff and a cleaned text get views of their own, above the JSON. */
 function dataViews({ input }, envelope) {
   const { data } = envelope;
-  const entries = typeof data === 'object' && data !== null ? Object.entries(data) : [];
-  const diffs = entries.filter(([, value]) => isDiff(value)).map(([, value]) => diffView(value));
+  const values = Object.values(data ?? {});
+  const diffs = values.flatMap((value) => (isDiff(value) ? [diffView(value)] : []));
   if (data?.diff === '') diffs.push(el('p', {}, 'No difference.'));
   const isCleaned = typeof input.text === 'string' && typeof data?.text === 'string';
   const removed = isCleaned ? removedView(input.text, data.text) : undefined;
@@ -136,21 +125,171 @@ function raw(envelope) {
 
 function download(form, bytes, type) {
   const name = `${form.dataset.service.split('/').at(-1)}.${endingOf(type)}`;
-  return el(
-    'p',
-    {},
-    el(
-      'a',
-      { class: 'button quiet-button small', href: addressFor(bytes), download: name },
-      `Download ${name}`,
-    ),
-  );
+  const link = { class: 'button quiet-button small', href: addressFor(bytes), download: name };
+  return el('p', {}, el('a', link, `Download ${name}`));
 }
 
 /** The ending of a file's name for a media type. */
 function endingOf(type) {
   const subtype = type.split('/')[1]?.replace(/^x-|[+;].*/g, '') || 'bin';
-  return (
-    { jpeg: 'jpg', plain: 'txt', javascript: 'js', svg: 'svg', 'octet-stream': 'bin' }[subtype] ?? subtype
-  );
+  return { jpeg: 'jpg', plain: 'txt', javascript: 'js', 'octet-stream': 'bin' }[subtype] ?? subtype;
+}
+
+const token = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+/** Longer, colours cost more than they help. */
+const mostColoured = 200_000;
+
+/** JSON, laid out and coloured. */
+function jsonView(value) {
+  const text = JSON.stringify(value, null, 2);
+  const code = el('code');
+  if (text.length > mostColoured) code.append(text);
+  else code.append(...coloured(text));
+  return scrolling(code, 'json', 'Answer as JSON');
+}
+
+function coloured(text) {
+  const parts = [];
+  let at = 0;
+  for (const match of text.matchAll(token)) {
+    const [whole, string, colon] = match;
+    const kind = string === undefined ? 'literal' : colon === undefined ? 'string' : 'name';
+    const part = el('span', { class: `json-${kind}` }, string ?? whole);
+    parts.push(text.slice(at, match.index), part, colon ?? '');
+    at = match.index + whole.length;
+  }
+  parts.push(text.slice(at));
+  return parts;
+}
+
+const hunk = /^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@/m;
+
+/** Whether a text is a unified diff, by its hunks. */
+export function isDiff(value) {
+  return typeof value === 'string' && hunk.test(value);
+}
+
+/** A unified diff, each line in the colour of what it says. */
+function diffView(text) {
+  const lines = text.replace(/\n$/, '').split('\n');
+  const shown = lines.map((line) => {
+    const kind = line.startsWith('@@')
+      ? 'hunk'
+      : /^(?:---|\+\+\+) /.test(line)
+        ? 'head'
+        : { '+': 'added', '-': 'removed', '\\': 'note' }[line[0]];
+    const name = { added: 'ins', removed: 'del' }[kind] ?? 'span';
+    return el(name, { class: `line ${kind ?? 'same'}` }, line === '' ? ' ' : line);
+  });
+  return scrolling(el('code', {}, ...shown), 'diff', 'Answer, line by line');
+}
+
+const word = /[\p{L}\p{M}\p{N}_'’ʼ]+|[^\p{L}\p{M}\p{N}_'’ʼ]/gu;
+/** Longer texts are shown without marks: each mark is an element. */
+const mostMarked = 100_000;
+
+/** `before` with what `after` lacks marked, or undefined where something was added. */
+function removedView(before, after) {
+  if (before.length > mostMarked || after.length >= before.length) return undefined;
+  const parts =
+    removedParts(before.match(word) ?? [], after.match(word) ?? []) ?? removedParts([...before], [...after]);
+  if (!parts) return undefined;
+  const marked = parts.map(({ text, removed }) => (removed ? el('del', {}, text) : text));
+  return el('p', { class: 'marked', dir: 'auto' }, ...marked);
+}
+
+/** Parts of `before`, each removed or not, so that the others are `after`. */
+export function removedParts(before, after) {
+  const parts = [];
+  let at = 0;
+  for (const item of before) {
+    const removed = item !== after[at];
+    if (!removed) at += 1;
+    const last = parts.at(-1);
+    if (last?.removed === removed) last.text += item;
+    else parts.push({ text: item, removed });
+  }
+  return at === after.length ? parts : undefined;
+}
+
+function textView(text) {
+  return scrolling(el('code', { dir: 'auto' }, text), 'text', 'Answer as it came');
+}
+
+/** What scrolls has to be reachable with the keyboard. */
+function scrolling(code, kind, label) {
+  return el('pre', { class: `view ${kind}`, tabindex: 0, role: 'region', 'aria-label': label }, code);
+}
+
+let addresses = [];
+
+/** An address for bytes, until the next answer is shown. */
+function addressFor(blob) {
+  const address = URL.createObjectURL(blob);
+  addresses.push(address);
+  return address;
+}
+
+function forgetAddresses() {
+  for (const address of addresses) URL.revokeObjectURL(address);
+  addresses = [];
+}
+
+/** The pictures as elements; `before` is undefined where it did not come from this page. */
+async function compareView(before, after) {
+  const [one, two] = await Promise.all([
+    before && picture(before, 'Before'),
+    picture(after, before ? 'After' : 'What came back'),
+  ]);
+  if (!two) return undefined;
+  const facts = el('dl', { class: 'picture-facts' });
+  if (one) facts.append(factsOf('Before', before, one));
+  facts.append(factsOf(one ? 'After' : 'Picture', after, two));
+  if (!one) return el('div', { class: 'pictures' }, el('div', { class: 'checkerboard' }, two), facts);
+  return el('div', { class: 'pictures' }, ...overlaid(one, two), facts);
+}
+
+/** Both in the middle of a frame that holds the larger, at one scale. */
+function overlaid(one, two) {
+  const width = Math.max(one.naturalWidth, two.naturalWidth);
+  const height = Math.max(one.naturalHeight, two.naturalHeight);
+  const frame = el('div', { class: 'checkerboard overlaid' });
+  for (const [image, kind] of [
+    [one, 'before'],
+    [two, 'after'],
+  ]) {
+    image.style.width = `${(image.naturalWidth / width) * 100}%`;
+    frame.append(el('div', { class: `layer ${kind}` }, image));
+  }
+  const range = { type: 'range', min: 0, max: 100, value: 30 };
+  const slider = el('input', { ...range, class: 'cut', 'aria-label': 'Before and after' });
+  const cut = () => {
+    frame.style.setProperty('--cut', `${slider.value}%`);
+    slider.setAttribute('aria-valuetext', `${slider.value} % before, ${100 - slider.value} % after`);
+  };
+  slider.addEventListener('input', cut);
+  cut();
+  const ends = el('div', { class: 'cut-ends quiet' }, el('span', {}, 'Before'), el('span', {}, 'After'));
+  const row = el('div', { class: 'cut-row' }, slider, ends);
+  for (const { style } of [frame, row]) {
+    style.setProperty('--width', `${width}px`);
+    style.setProperty('--aspect', String(width / height));
+  }
+  return [frame, row];
+}
+
+async function picture(blob, alt) {
+  const image = el('img', { src: addressFor(blob), alt });
+  try {
+    await image.decode();
+    return image;
+  } catch {
+    return undefined;
+  }
+}
+
+function factsOf(name, blob, { naturalWidth, naturalHeight }) {
+  const format = blob.type.replace(/^image\/|[+;].*/g, '').toUpperCase() || 'unknown format';
+  const facts = `${naturalWidth} × ${naturalHeight} px, ${format}, ${amount(blob.size)}`;
+  return el('div', {}, el('dt', { class: 'quiet' }, name), el('dd', {}, facts));
 }

@@ -3,8 +3,8 @@ import { all, byId } from './dom.js';
 import { isIdle } from './fields.js';
 
 export function enableControls(form) {
-  for (const slider of all('.slider', form)) enableSlider(slider);
-  for (const picker of all('.picker', form)) enablePicker(picker);
+  for (const slider of all('.slider', form)) enableBeside(slider, followWithSlider);
+  for (const picker of all('.picker', form)) enableBeside(picker, followWithPicker);
   for (const button of all('[data-auto]', form)) enableAuto(button);
   for (const select of all('[data-tag]', form)) enableVariants(form, select);
   enableIdle(form);
@@ -22,19 +22,30 @@ function type(input, text) {
   input.dispatchEvent(new Event('input', { bubbles: true }));
 }
 
-function enableSlider(slider) {
-  const input = byId(slider.dataset.for);
-  slider.addEventListener('input', (event) => {
-    // It is no field of its own: only the text beside it is a value.
+/** A control beside a text is no field of its own: what is set there is typed here. */
+function enableBeside(control, follow) {
+  const input = byId(control.dataset.for);
+  control.addEventListener('input', (event) => {
     event.stopPropagation();
-    type(input, slider.value);
+    type(input, control.value);
   });
-  whenChanged(input, () => {
-    const plain = input.value.trim();
-    const number = plain.endsWith('%') ? Number(plain.slice(0, -1)) / 100 : Number(plain);
-    if (plain !== '' && Number.isFinite(number))
-      slider.value = String(number > 1 && slider.max === '1' ? number / 100 : number);
-  });
+  whenChanged(input, () => follow(control, input));
+}
+
+function followWithSlider(slider, { value }) {
+  const plain = value.trim();
+  const number = plain.endsWith('%') ? Number(plain.slice(0, -1)) / 100 : Number(plain);
+  if (plain !== '' && Number.isFinite(number))
+    slider.value = String(number > 1 && slider.max === '1' ? number / 100 : number);
+}
+
+function followWithPicker(picker, input) {
+  const hex = hexOf(input.value);
+  // A phrase is understood by the gateway alone: no swatch is better than a wrong one.
+  picker.classList.toggle('unknown', hex === undefined);
+  picker.title =
+    hex ?? (isAuto(input) ? 'Left to the helper' : 'Not a colour that the browser knows; the gateway may');
+  if (hex !== undefined) picker.value = hex;
 }
 
 /** Whether the choice is left to the helper, be it because that is the default. */
@@ -72,22 +83,6 @@ function enableIdle(form) {
   // `filled` does not bubble, so it is captured.
   for (const name of ['input', 'filled']) form.addEventListener(name, follow, true);
   follow();
-}
-
-function enablePicker(picker) {
-  const input = byId(picker.dataset.for);
-  picker.addEventListener('input', (event) => {
-    event.stopPropagation();
-    type(input, picker.value);
-  });
-  whenChanged(input, () => {
-    const hex = hexOf(input.value);
-    // A phrase is understood by the gateway alone: no swatch is better than a wrong one.
-    picker.classList.toggle('unknown', hex === undefined);
-    picker.title =
-      hex ?? (isAuto(input) ? 'Left to the helper' : 'Not a colour that the browser knows; the gateway may');
-    if (hex !== undefined) picker.value = hex;
-  });
 }
 
 const canvas = document.createElement('canvas').getContext('2d');

@@ -28,8 +28,9 @@ function shownBy(field) {
   return value === '' ? textOf(defaultOf(field)) : value.trim().toLowerCase();
 }
 
+/** Where the value of a field is typed; a file's is its url. */
 export function inputOf(field) {
-  return field.querySelector('[data-input]');
+  return field.querySelector('[data-url]') ?? field.querySelector('[data-input]');
 }
 
 function defaultOf(field) {
@@ -51,6 +52,7 @@ function valueIn(field) {
     const items = itemsOf(text, names);
     return isSame(items, preset ?? (required === undefined ? [] : undefined)) ? undefined : items;
   }
+  if (kind === 'file') return text.trim() || undefined;
   if (text === '' && empty === undefined) return undefined;
   const value = kind === 'json' ? jsonOf(text) : scalarOf(text, names);
   return isSame(value, preset) ? undefined : value;
@@ -66,9 +68,6 @@ export function readInput(form) {
   for (const field of activeFields(form)) {
     const value = valueIn(field);
     if (value !== undefined) put(input, field.dataset.path, value);
-  }
-  for (const url of all('[data-url]', form)) {
-    if (url.value.trim() !== '') input[url.dataset.input] = url.value.trim();
   }
   return input;
 }
@@ -95,26 +94,18 @@ export function readTexts(form) {
     // An empty text that is sent only because it is required is no text of the address.
     if (text !== '' || defaultOf(field) !== undefined) texts.set(field.dataset.path, text);
   }
-  for (const url of all('[data-url]', form)) {
-    if (url.value.trim() !== '') texts.set(url.dataset.input, url.value.trim());
-  }
   return texts;
 }
 
-/** Resets every field, and fills in these texts by path. */
-export function fillTexts(form, texts) {
-  const given = new Map(flat(form, texts));
+/** Resets every field, and fills in these values by path, which may be texts. */
+export function fillForm(form, values) {
+  const given = new Map(flat(form, values));
   // The field that chooses an alternative precedes those in it.
   for (const field of all('.field[data-path]', form)) {
-    const text = given.get(field.dataset.path) ?? presetText(field);
-    setField(field, text);
+    const { path, kind } = field.dataset;
+    const value = given.has(path) ? given.get(path) : defaultOf(field);
+    setField(field, kind === 'list' && Array.isArray(value) ? textOfItems(value) : textOf(value));
   }
-  for (const url of all('[data-url]', form)) setInput(url, given.get(url.dataset.input) ?? '');
-}
-
-/** The input of an example in the form. */
-export function fillInput(form, input) {
-  fillTexts(form, new Map(Object.entries(input)));
 }
 
 /** An object, or its JSON, that has fields of its own is split into them. */
@@ -125,28 +116,18 @@ function flat(form, values) {
     const object = group && typeof value === 'string' ? jsonOf(value) : value;
     if (group && typeof object === 'object' && object !== null) {
       for (const [name, member] of Object.entries(object)) add(`${path}.${name}`, member);
-    } else found.push([path, Array.isArray(value) ? listText(form, path, value) : textOf(value)]);
+    } else found.push([path, value]);
   };
   for (const [path, value] of values) add(path, value);
   return found;
 }
 
-function listText(form, path, items) {
-  const field = all('.field[data-kind="list"]', form).find(({ dataset }) => dataset.path === path);
-  return field ? textOfItems(items) : JSON.stringify(items);
-}
-
-function presetText(field) {
-  const preset = defaultOf(field);
-  return Array.isArray(preset) && field.dataset.kind === 'list' ? textOfItems(preset) : textOf(preset);
-}
-
+/** As if it were typed, so that controls beside it follow. */
 function setField(field, text) {
   const input = inputOf(field);
-  if (field.dataset.kind === 'switch') {
-    input.checked = text === 'true' || text === '1';
-    input.dispatchEvent(new Event('filled'));
-  } else setInput(input, field.dataset.kind === 'choice' ? optionFor(input, text) : text);
+  if (field.dataset.kind === 'switch') input.checked = text === 'true' || text === '1';
+  else input.value = field.dataset.kind === 'choice' ? optionFor(input, text) : text;
+  input.dispatchEvent(new Event('filled'));
 }
 
 /** The option that a text means, in any spelling that the gateway accepts. */
@@ -154,12 +135,6 @@ function optionFor(select, text) {
   const wanted = text.toLowerCase();
   const spellings = ({ value, dataset }) => [value.toLowerCase(), ...(dataset.aliases ?? '').split(' ')];
   return [...select.options].find((option) => spellings(option).includes(wanted))?.value ?? text;
-}
-
-/** As if it were typed, so that controls beside it follow. */
-function setInput(input, text) {
-  input.value = text;
-  input.dispatchEvent(new Event('filled'));
 }
 
 // Values as texts and back, by the types that a schema names.
@@ -186,7 +161,7 @@ export function itemsOf(text, types) {
 }
 
 /** JSON, or the text itself where it is none. */
-export function jsonOf(text) {
+function jsonOf(text) {
   try {
     return JSON.parse(text);
   } catch {
@@ -201,12 +176,12 @@ export function textOfItems(items) {
 }
 
 /** A value as it is typed into a control that holds one. */
-export function textOf(value) {
+function textOf(value) {
   return typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
 }
 
 /** Whether two JSON values are the same. */
-export function isSame(one, other) {
+function isSame(one, other) {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 

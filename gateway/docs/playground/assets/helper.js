@@ -2,26 +2,21 @@
 import { showAnswer, showCancelled, showNotSent, showRunning, showUnreachable } from './answer.js';
 import { enableControls } from './controls.js';
 import { all, byId, copyFrom, sayOn } from './dom.js';
-import { fillInput, fillTexts, fragmentOf, readTexts, textsIn } from './fields.js';
+import { fillForm, fragmentOf, readTexts, textsIn } from './fields.js';
 import { chooseSamples, dropFiles, enableFiles } from './files.js';
 import { clearProblems, forgetOnChange, refuseKey } from './problems.js';
-import { describe, oneAtATime, requestOf, send } from './request.js';
-import { snippet } from './snippets.js';
+import { requestOf, send, snippet } from './request.js';
 
 const mask = '••••••••';
 
-/**
- * Starts the page of a helper. The key is that of the page before, and is stored in variables only. The result is used when the page
- * is left or its address changes.
- */
+/** Starts the page of a helper. The key is that of the page before, and is stored in variables only. */
 export function startHelper(form, key) {
   byId('key').value = key;
   enableControls(form);
   enableFiles(form);
   forgetOnChange(form);
-  const address = keepAddress(form, () => showSnippet(form));
-  const calls = enableCalls(form, address);
-  enableExamples(form, address);
+  const address = keepAddress(form);
+  const cancel = enableCalls(form, address);
   enableSnippets(form);
   byId('link').addEventListener('click', ({ target }) => {
     const link = address.link();
@@ -34,42 +29,58 @@ export function startHelper(form, key) {
   return {
     key: () => byId('key').value,
     addressChanged: address.read,
+    /** Ends the page; `hasMoved` where the address is another page's already. */
     leave({ hasMoved }) {
       address.stop({ hasMoved });
-      calls.end();
+      cancel();
     },
   };
 }
 
+/** Has the form make calls, one at a time; gives what cancels the one that is running. */
 function enableCalls(form, address) {
   const button = byId('send');
+  const result = byId('result');
   const title = button.textContent;
-  const run = oneAtATime({
-    started() {
-      showRunning();
-      button.textContent = 'Cancel';
-      byId('result').setAttribute('aria-busy', 'true');
-    },
-    ended() {
+  let running;
+
+  async function call() {
+    if (running) return running.abort();
+    running = new AbortController();
+    showRunning();
+    button.textContent = 'Cancel';
+    result.setAttribute('aria-busy', 'true');
+    try {
+      await answer(running.signal);
+    } finally {
+      running = undefined;
       button.textContent = title;
-      byId('result').removeAttribute('aria-busy');
-    },
-  });
-  const call = () =>
-    run(async (signal) => {
-      address.step();
-      clearProblems(form);
-      const key = byId('key').value.trim();
-      if (refuseKey(form, key)) return showNotSent();
-      const request = requestOf(form);
-      const answer = await send(request, { key, signal }).catch(() => 'none');
-      // Another page may have replaced this one meanwhile.
-      if (!form.isConnected) return;
-      if (answer === 'none') showUnreachable();
-      else if (answer === undefined) showCancelled();
-      else await showAnswer(form, request, answer);
-      showSnippet(form);
-    });
+      result.removeAttribute('aria-busy');
+    }
+  }
+
+  async function answer(signal) {
+    address.step();
+    clearProblems(form);
+    const key = byId('key').value.trim();
+    if (refuseKey(form, key)) return showNotSent();
+    const request = requestOf(form);
+    const answer = await send(request, { key, signal }).catch(() => 'none');
+    // Another page may have replaced this one meanwhile.
+    if (!form.isConnected) return;
+    if (answer === 'none') showUnreachable();
+    else if (answer === undefined) showCancelled();
+    else await showAnswer(form, request, answer);
+    showSnippet(form);
+  }
+
+  function fill(input) {
+    address.step();
+    clearProblems(form);
+    fillForm(form, Object.entries(input));
+    address.write();
+    showSnippet(form);
+  }
 
   form.addEventListener('submit', (event) => {
     event.preventDefault();
@@ -82,7 +93,7 @@ function enableCalls(form, address) {
   // The browser would empty the fields, but not reset the controls beside them.
   form.addEventListener('reset', (event) => {
     event.preventDefault();
-    fill(form, {}, address);
+    fill({});
     dropFiles(form);
   });
   // Ctrl+Enter sends from where Enter is a new line.
@@ -92,33 +103,24 @@ function enableCalls(form, address) {
     if (isShortcut || (event.repeat && event.target.localName !== 'textarea')) event.preventDefault();
     if (isShortcut && !event.repeat) form.requestSubmit();
   });
-  return run;
-}
-
-function fill(form, input, address) {
-  address.step();
-  clearProblems(form);
-  fillInput(form, input);
-  address.write();
-  showSnippet(form);
-}
-
-function enableExamples(form, address) {
   for (const button of all('[data-example]', form)) {
-    button.addEventListener('click', async () => {
+    button.addEventListener('click', () => {
       const example = JSON.parse(button.dataset.example);
-      fill(form, example, address);
-      await chooseSamples(form, example);
+      fill(example);
+      chooseSamples(form, example);
     });
   }
+  return () => running?.abort();
 }
 
-function chosenTab() {
-  return document.querySelector('[role=tab][aria-selected=true]');
+/** The call in the language of the chosen tab. */
+function currentSnippet(form, key) {
+  const tab = document.querySelector('[role=tab][aria-selected=true]');
+  return snippet(tab.id.replace('tab-', ''), requestOf(form), key);
 }
 
 function showSnippet(form) {
-  byId('snippet').textContent = snippet(chosenTab().dataset.language, describe(requestOf(form), form), mask);
+  byId('snippet').textContent = currentSnippet(form, mask);
 }
 
 function enableSnippets(form) {
@@ -139,9 +141,7 @@ function enableSnippets(form) {
       if (to !== undefined) choose(tabs.at(to % tabs.length));
     });
   }
-  byId('copy-snippet').addEventListener('click', ({ target }) => {
-    copyFrom(target, snippet(chosenTab().dataset.language, describe(requestOf(form), form)));
-  });
+  byId('copy-snippet').addEventListener('click', ({ target }) => copyFrom(target, currentSnippet(form)));
 }
 
 // What is in the form is in the page's address too, after the `#`, so that a try can be sent to others: never a key or a file.
@@ -152,7 +152,7 @@ const longest = 16_000;
 const pauseMs = 250;
 
 /** Synchronises form and address. A call or an example begins a new step of the browser's history; typing changes the current one. */
-export function keepAddress(form, onFilled) {
+function keepAddress(form) {
   let timer;
   let isNewStep = false;
 
@@ -168,8 +168,8 @@ export function keepAddress(form, onFilled) {
   };
   const read = () => {
     clearTimeout(timer);
-    fillTexts(form, textsIn(location.hash));
-    onFilled();
+    fillForm(form, textsIn(location.hash));
+    showSnippet(form);
   };
 
   form.addEventListener('input', () => {
@@ -180,12 +180,10 @@ export function keepAddress(form, onFilled) {
 
   return {
     write,
-    /** The last thing to be written; nothing where the address is another page's already. */
     stop({ hasMoved }) {
       if (hasMoved) clearTimeout(timer);
       else write();
     },
-    /** Reads the address again. */
     read,
     /** Begins a step: the browser's back button undoes the changes from here on. */
     step() {

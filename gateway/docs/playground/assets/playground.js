@@ -57,24 +57,24 @@ async function visit(address, { isBack = false } = {}) {
 
 const pauseMs = 500;
 
-/** Calls `changed` where the page has changed on the server, whenever the visitor returns to it. */
-export function watchPage(changed) {
+/** Shows the page anew where it has changed on the server, whenever the visitor returns to it. */
+function watchPage() {
   let known;
   let last = Number.NEGATIVE_INFINITY;
 
   async function look() {
     if (document.hidden || performance.now() - last < pauseMs) return;
     last = performance.now();
-    const { href } = location;
-    const tag = await fetch(href, { method: 'HEAD', cache: 'no-store', credentials: 'omit' }).then(
-      ({ headers }) => headers.get('etag'),
-      () => undefined,
+    const href = location.href.replace(/#.*/, '');
+    const answer = await fetch(href, { method: 'HEAD', cache: 'no-store', credentials: 'omit' }).catch(
+      () => {},
     );
-    const before = known;
-    known = { href: href.replace(/#.*/, ''), tag };
+    const tag = answer?.headers.get('etag');
     // No answer is no change: the gateway may be starting again.
-    if (tag && before?.href === known.href && before.tag && before.tag !== tag) changed();
-    if (!tag) known = before;
+    if (!tag) return;
+    const hasChanged = known?.href === href && known.tag !== tag;
+    known = { href, tag };
+    if (hasChanged) visit(location.href, { isBack: true });
   }
 
   // On returning to the page and not by a timer: each request is a line in the log.
@@ -102,4 +102,4 @@ addEventListener('popstate', () => {
 ignoreStrayFiles();
 acceptPastedFiles();
 start();
-if (document.body.dataset.live !== undefined) watchPage(() => visit(location.href, { isBack: true }));
+if (document.body.dataset.live !== undefined) watchPage();

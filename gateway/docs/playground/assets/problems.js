@@ -56,7 +56,7 @@ export function forgetOnChange(form) {
 
 /** The control for a field, or for what it is a part of: `list.0.k` belongs to `list`, where that is one control. */
 function inputFor(form, path) {
-  const inputs = [...activeFields(form).map(inputOf), ...all('[data-file] [data-input]', form)];
+  const inputs = [...all('[data-file] [data-input]', form), ...activeFields(form).map(inputOf)];
   for (let part = path; part !== ''; part = part.replace(/[.[][^.[]*$|^[^.[]*$/, '')) {
     const found = inputs.find(({ dataset }) => dataset.input === part);
     if (found) return found;

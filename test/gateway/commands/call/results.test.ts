@@ -1,224 +1,160 @@
-import {
-  closeSync,
-  linkSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { link, mkdir, mkdtemp, open, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, relative } from 'node:path';
 import { expect } from 'chai';
 import type { Job } from '../../../../gateway/commands/call/jobs.js';
 import { type AnswerForm, planResultPaths, writeResult } from '../../../../gateway/commands/call/results.js';
-import { GatewayError } from '../../../../gateway/errors.js';
 
 const pictures: AnswerForm = { onlyData: false, pictures: true, defaultFormat: 'png' };
+const unknownForm: AnswerForm = { onlyData: false, pictures: false };
+const same = { format: 'same' };
+
+interface PlanOptions {
+  format?: string;
+  form?: AnswerForm;
+  out?: string;
+  outDir?: string | undefined;
+  shared?: string[];
+}
 
 describe('places of results', () => {
   let folder: string;
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'places-'));
-    mkdirSync(join(folder, 'in'));
-    for (const name of ['a.png', 'a.jpg', 'B.JPG', 'in/a.png']) writeFileSync(join(folder, name), name);
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'places-'));
+    await mkdir(join(folder, 'in'));
+    for (const name of ['a.png', 'a.jpg', 'B.JPG', 'in/a.png']) await writeFile(join(folder, name), name);
   });
-  afterEach(() => rmSync(folder, { recursive: true }));
+  afterEach(() => rm(folder, { recursive: true }));
 
-  const jobsOf = (files: string[], shared: string[] = []): Job[] =>
-    files.map((name) => {
+  /** Plans for files by their names, one behind the other. */
+  async function plan(
+    files: string,
+    { format, form = pictures, out, shared = [], ...dir }: PlanOptions = {},
+  ) {
+    const outDir = 'outDir' in dir || out !== undefined ? dir.outDir : '.';
+    const jobs = files.split(' ').map((name): Job => {
       const file = name === '-' ? name : join(folder, name);
       return { file, reads: [file, ...shared], load: async () => ({}) };
     });
-
-  async function plan(
-    files: string[],
-    {
-      format,
-      form = pictures,
-      out,
-      outDir = '.',
-      shared,
-    }: {
-      format?: string;
-      form?: AnswerForm;
-      out?: string;
-      outDir?: string | null;
-      shared?: string[];
-    } = {},
-  ) {
-    const jobs = jobsOf(files, shared);
-    const values = new Map(format === undefined ? [] : [['format', format]]);
     const words = {
-      values,
-      ...(outDir === null ? {} : { outDir: join(folder, outDir) }),
+      values: new Map(format === undefined ? [] : [['format', format]]),
+      ...(outDir === undefined ? {} : { outDir: join(folder, outDir) }),
       ...(out === undefined ? {} : { out }),
     };
     const places = await planResultPaths({ words, service: 'media/convert', jobs, form });
     return { jobs, places, problem: places.problem?.details?.[0]?.problem };
   }
 
-  const namesOf = async (files: string[], types: string[], options: Parameters<typeof plan>[1] = {}) => {
-    const { jobs, places } = await plan(files, { outDir: 'out', ...options });
-    // The last to begin is the first to end.
-    const names = new Map<Job, string>();
-    for (const [at, job] of [...jobs.entries()].reverse()) {
-      const path = await places.pathFor(job, types[at] ?? types[0] ?? '').catch(() => undefined);
-      names.set(job, path === undefined ? '' : basename(path));
-    }
-    return jobs.map((job) => names.get(job));
-  };
-
   for (const [what, files, types, options, names] of [
     [
       'by the order of the files, whichever ends first',
-      ['a.png', 'a.jpg', 'in/a.png', 'B.JPG', 'b.gif', '-'],
-      ['image/webp'],
+      'a.png a.jpg in/a.png B.JPG b.gif -',
+      'image/webp',
       { format: 'webp' },
-      ['a.webp', 'a-2.webp', 'a-3.webp', 'B.webp', 'b-2.webp', 'media-convert.webp'],
+      'a.webp a-2.webp a-3.webp B.webp b-2.webp media-convert.webp',
     ],
-    [
-      'past names that are used',
-      ['a.png', 'in/a.png', 'a-2.png'],
-      ['image/png'],
-      {},
-      ['a.png', 'a-2.png', 'a-2-2.png'],
-    ],
+    ['past names that are used', 'a.png in/a.png a-2.png', 'image/png', {}, 'a.png a-2.png a-2-2.png'],
     // An outside helper's format is known with its answer.
+    ['by an answer’s type', 'a.png a.jpg', 'text/csv text/plain', { form: unknownForm }, 'a.csv a-2.txt'],
     [
-      'by the type of an unknown answer',
-      ['a.png', 'a.jpg'],
-      ['text/csv', 'text/plain'],
-      { form: { onlyData: false, pictures: false } },
-      ['a.csv', 'a-2.txt'],
+      'apart by each format',
+      'a.png a.jpg in/a.png',
+      'image/png image/jpeg image/png',
+      same,
+      'a.png a.jpg a-2.png',
     ],
-    [
-      'apart where each keeps its format',
-      ['a.png', 'a.jpg', 'in/a.png'],
-      ['image/png', 'image/jpeg', 'image/png'],
-      { format: 'same' },
-      ['a.png', 'a.jpg', 'a-2.png'],
-    ],
-    [
-      'apart where a source has a wrong ending',
-      ['a.png', 'a.jpg'],
-      ['image/png', 'image/png'],
-      { format: 'same' },
-      ['a.png', 'a.jpg.png'],
-    ],
-    [
-      'never twice, but refused',
-      ['a.png', 'a.jpg', 'a.jpg.png'],
-      ['image/png'],
-      { format: 'same' },
-      ['a.png', '', 'a.jpg.png'],
-    ],
+    ['apart by a wrong ending', 'a.png a.jpg', 'image/png', same, 'a.png a.jpg.png'],
+    ['never twice', 'a.png a.jpg a.jpg.png', 'image/png', same, 'a.png REFUSED a.jpg.png'],
   ] as const) {
     it(`are named ${what}`, async () => {
-      expect(await namesOf([...files], [...types], options)).to.deep.equal(names);
+      const { jobs, places } = await plan(files, { outDir: 'out', ...options });
+      const [first = '', ...others] = types.split(' ');
+      const found: string[] = [];
+      // The last to begin is the first to end.
+      for (const [at, job] of [...jobs.entries()].reverse()) {
+        const path = await places.pathFor(job, others[at - 1] ?? first).catch(() => 'REFUSED');
+        found.unshift(basename(path ?? ''));
+      }
+      expect(found.join(' ')).to.equal(names);
     });
   }
 
   it('are refused before the first call where a result would replace a source', async () => {
-    const { problem } = await plan(['in/a.png', 'a.jpg'], { format: 'JPEG' });
-    expect(problem).to.equal(
-      `must be another folder: the result of ${join(folder, 'in/a.png')} would replace ${join(folder, 'a.jpg')}, which this command reads`,
+    expect((await plan('in/a.png a.jpg', { format: 'JPEG' })).problem).to.equal(
+      `must be another folder: the result of ${folder}/in/a.png would replace ${folder}/a.jpg, which this command reads`,
     );
-    expect((await plan(['a.jpg', 'B.JPG'], { format: 'jpg' })).problem).to.match(/; 1 more likewise$/);
-    expect((await plan(['in/a.png'], { format: 'webp' })).problem).to.equal(undefined);
+    expect((await plan('a.jpg B.JPG', { format: 'jpg' })).problem).to.match(/; 1 more likewise$/);
+    expect((await plan('in/a.png', { format: 'webp' })).problem).to.equal(undefined);
     // Read with each of them, and missing: it must not be there by the time it is read.
-    expect((await plan(['a.jpg'], { format: 'webp', shared: [join(folder, 'a.webp')] })).problem).to.include(
-      'would replace',
-    );
-    const data = { form: { onlyData: true, pictures: false } };
-    expect((await plan(['in/a.png', 'a.json'], data)).problem).to.include('a.json, which this command reads');
+    const shared = [join(folder, 'a.webp')];
+    expect((await plan('a.jpg', { format: 'webp', shared })).problem).to.include('would replace');
+    const form = { onlyData: true, pictures: false };
+    expect((await plan('in/a.png a.json', { form })).problem).to.include('a.json, which this command reads');
   });
 
   it('are refused by whatever path they lead to a source', async () => {
-    symlinkSync(folder, join(folder, 'link'));
-    symlinkSync(join(folder, 'in/a.png'), join(folder, 'c.png'));
-    linkSync(join(folder, 'in/a.png'), join(folder, 'd.png'));
-    const refused = async (files: string[], options: Parameters<typeof plan>[1]) =>
-      expect((await plan(files, options)).problem, files.join()).to.include('would replace');
-    await refused(['a.png'], { outDir: 'link' });
-    await refused(['link/in/a.png'], { outDir: 'in/../link/in' });
-    await refused(['in/b.webp', 'B.JPG'], { format: 'jpg' });
-    // Its result would be the link's or the file's that other names lead to.
-    await refused(['c.gif', 'in/a.png'], {});
-    await refused(['d.gif', 'in/a.png'], {});
-    await refused(['in/a.gif', 'c.png'], { outDir: 'in' });
+    await symlink(folder, join(folder, 'link'));
+    await symlink(join(folder, 'in/a.png'), join(folder, 'c.png'));
+    await link(join(folder, 'in/a.png'), join(folder, 'd.png'));
     const here = relative(process.cwd(), join(folder, 'a.jpg'));
-    for (const out of [here, `./${here}`, join(folder, 'A.JPG'), join(folder, 'link', 'a.jpg')])
-      await refused(['a.jpg'], { out, outDir: null });
+    for (const [files, options] of [
+      ['a.png', { outDir: 'link' }],
+      ['link/in/a.png', { outDir: 'in/../link/in' }],
+      ['in/b.webp B.JPG', { format: 'jpg' }],
+      // Its result would be the link's or the file's that other names lead to.
+      ['c.gif in/a.png', {}],
+      ['d.gif in/a.png', {}],
+      ['in/a.gif c.png', { outDir: 'in' }],
+      ...[here, `./${here}`, join(folder, 'A.JPG'), `${folder}/link/a.jpg`].map(
+        (out) => ['a.jpg', { out }] as const,
+      ),
+    ] as const)
+      expect((await plan(files, options)).problem, files).to.include('would replace');
     // Not what is there besides, from an earlier run.
-    expect((await plan(['a.png'], { out: join(folder, 'a.jpg'), outDir: null })).problem).to.equal(undefined);
-    expect(
-      (await plan(['a.png'], { out: '/dev/null', outDir: null, shared: ['/dev/null'] })).problem,
-    ).to.equal(undefined);
+    for (const options of [{ out: join(folder, 'a.jpg') }, { out: '/dev/null', shared: ['/dev/null'] }])
+      expect((await plan('a.png', options)).problem).to.equal(undefined);
   });
 
   it('are refused when the answer says the format, where it was not known before', async () => {
-    for (const options of [{ format: 'same' }, { form: { onlyData: false, pictures: false } }]) {
-      const { jobs, places, problem } = await plan(['in/a.png', 'a.jpg'], options);
+    for (const options of [same, { form: unknownForm }]) {
+      const { jobs, places, problem } = await plan('in/a.png a.jpg', options);
       expect(problem).to.equal(undefined);
       const error = await places.pathFor(jobs[0] as Job, 'image/jpeg').catch((reason) => reason);
-      expect(error.details?.[0]).to.include({ field: 'out-dir' });
-      expect(error.details?.[0].problem).to.include('would replace');
-      const path = await places.pathFor(jobs[0] as Job, 'image/gif');
-      expect(path && basename(path)).to.equal('a.gif');
+      expect(error.details[0].field).to.equal('out-dir');
+      expect(error.details[0].problem).to.include('would replace');
+      expect(await places.pathFor(jobs[0] as Job, 'image/gif')).to.match(/\/a\.gif$/);
     }
   });
-});
 
-const onLinux = process.platform === 'linux';
-
-describe("a call's result on the disk", () => {
-  let folder: string;
-  beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), 'deliver-'));
-  });
-  afterEach(() => rmSync(folder, { recursive: true }));
-
-  /** What is wrong with the option. */
-  async function problemOf(option: 'out' | 'out-dir', path: string): Promise<string> {
-    const error = await writeResult(path, 'result', { option }).catch((reason: unknown) => reason);
-    expect(error).to.be.instanceOf(GatewayError);
-    const { details = [] } = error as GatewayError;
-    expect(details.map(({ field }) => field)).to.deep.equal([option]);
-    return details[0]?.problem.replace('cannot be written to: ', '') ?? '';
-  }
-
-  it('is whole under its name, and nothing stands beside it', async () => {
-    await writeResult(join(folder, 'a', 'b', 'x.png'), 'result', { option: 'out-dir' });
-    expect(readFileSync(join(folder, 'a', 'b', 'x.png'), 'utf8')).to.equal('result');
-    expect(readdirSync(join(folder, 'a', 'b'))).to.deep.equal(['x.png']);
+  it('get the whole result, and nothing beside it', async () => {
+    await writeResult(`${folder}/a/b/x.png`, 'result', 'out-dir');
+    expect(await readFile(`${folder}/a/b/x.png`, 'utf8')).to.equal('result');
+    expect(await readdir(`${folder}/a/b`)).to.deep.equal(['x.png']);
   });
 
-  it('is refused by the option, the place and the reason', async () => {
-    const file = join(folder, 'file');
-    writeFileSync(file, '');
-    expect(await problemOf('out-dir', join(file, 'a', 'x.png'))).to.equal(`${join(file, 'a')} is no folder`);
-    const none = join(folder, 'none');
-    expect(await problemOf('out', join(none, 'x.png'))).to.equal(`there is no folder ${none}`);
-    if (!onLinux) return;
-    expect(await problemOf('out-dir', '/proc/nope/x.png')).to.equal('the folder /proc/nope cannot be made');
-    expect(await problemOf('out', '/dev/full')).to.equal('there is no space left for /dev/full');
+  it('that cannot be written to are refused by the option, the place and the reason', async () => {
+    for (const [option, path, problem] of [
+      ['out-dir', `${folder}/a.png/a/x.png`, `${folder}/a.png/a is no folder`],
+      ['out', `${folder}/none/x.png`, `there is no folder ${folder}/none`],
+      ['out-dir', '/proc/nope/x.png', 'the folder /proc/nope cannot be made'],
+      ['out', '/dev/full', 'there is no space left for /dev/full'],
+    ] as const) {
+      if (process.platform !== 'linux' && /^\/(proc|dev)/.test(path)) continue;
+      const error = await writeResult(path, 'result', option).catch((reason) => reason);
+      expect(error.details).to.deep.equal([{ field: option, problem: `cannot be written to: ${problem}` }]);
+    }
   });
 
-  it('goes into what is no file, and never takes its place', async function () {
-    if (!onLinux) return this.skip();
-    await writeResult('/dev/null', 'result', { option: 'out' });
-    expect(statSync('/dev/null').isCharacterDevice()).to.equal(true);
+  it('that are no files are written into, and never replaced', async function () {
+    if (process.platform !== 'linux') return this.skip();
+    await writeResult('/dev/null', 'result', 'out');
+    expect(await readFile('/dev/null', 'utf8')).to.equal('');
     // As `/dev/stdout` is where it is redirected to a file.
-    const file = join(folder, 'redirected');
-    const opened = openSync(file, 'w');
-    await writeResult(`/dev/fd/${opened}`, 'result', { option: 'out' });
-    closeSync(opened);
-    expect(readFileSync(file, 'utf8')).to.equal('result');
-    expect(readdirSync(folder)).to.deep.equal(['redirected']);
+    const file = join(folder, 'in', 'redirected');
+    const opened = await open(file, 'w');
+    await writeResult(`/dev/fd/${opened.fd}`, 'result', 'out');
+    await opened.close();
+    expect(await readFile(file, 'utf8')).to.equal('result');
+    expect(await readdir(join(folder, 'in'))).to.deep.equal(['a.png', 'redirected']);
   });
 });

@@ -2,16 +2,14 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { createPlugin } from '../../../../gateway/commands/plugins/create.js';
 import { runCommand } from '../../harness.js';
 
-const compiler = join(
-  dirname(createRequire(import.meta.url).resolve('typescript/package.json')),
-  'bin',
-  'tsc',
-);
+const compiler = createRequire(import.meta.url)
+  .resolve('typescript')
+  .replace(/lib\/[^/]+$/, 'bin/tsc');
 
 /** What an editor would say of a folder. */
 function compile(folder: string): Promise<string> {
@@ -40,13 +38,15 @@ describe('plugins new', () => {
   });
 
   it('says what a package.json that is there lacks for TypeScript', async () => {
-    const own = mkdtempSync(join(tmpdir(), 'new-own-'));
-    writeFileSync(join(own, 'package.json'), '{ "dependencies": {} }');
-    const { notes } = await createPlugin(join(own, 'text/loud'), { ts: true, dir: own }, {});
-    expect(notes).to.deep.equal([`For editors ${join(own, 'package.json')} lacks "type": "module".`]);
-    writeFileSync(join(own, 'package.json'), '{ "type": "module" }');
-    expect((await createPlugin(join(own, 'text/b'), { ts: true, dir: own }, {})).notes).to.deep.equal([]);
-    rmSync(own, { recursive: true });
+    const own = join(mkdtempSync(join(folder, 'own-')), 'package.json');
+    for (const [text, name, ...notes] of [
+      ['{ "dependencies": {} }', 'a', `For editors ${own} lacks "type": "module".`],
+      ['{ "type": "module" }', 'b'],
+    ] as const) {
+      writeFileSync(own, text);
+      const options = { ts: true, dir: join(own, '..') };
+      expect((await createPlugin(join(own, '..', 'text', name), options, {})).notes).to.deep.equal(notes);
+    }
   });
 
   it('has an editor know the types, and point at a misspelt keyword', async () => {
@@ -54,9 +54,11 @@ describe('plugins new', () => {
     for (const name of ['text/shout.mjs', 'text/loud.ts']) {
       writeFileSync(file(name), readFileSync(file(name), 'utf8').replace('minLength', 'minLenght'));
     }
-    const said = await compile(folder);
-    expect(said).to.match(/shout\.mjs\(\d+,\d+\): error .*Did you mean to write 'minLength'/);
-    expect(said).to.match(/loud\.ts\(\d+,\d+\): error .*Did you mean to write 'minLength'/);
+    const errors = await compile(folder);
+    for (const name of [/shout\.mjs/, /loud\.ts/])
+      expect(errors).to.match(
+        new RegExp(`${name.source}\\(\\d+,\\d+\\): error .*Did you mean to write 'minLength'`),
+      );
   });
 
   it('touches nothing that is there', async () => {

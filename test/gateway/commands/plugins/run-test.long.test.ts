@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { linesOf } from '../../../../gateway/commands/plugins/run-test.js';
-import type { HelperReport } from '../../../../gateway/commands/plugins/test-helper.js';
+import { type HelperReport, linesOf } from '../../../../gateway/commands/plugins/run-test.js';
 import { runCommand } from '../../harness.js';
 
 const plugin = (more: string) => `export default { summary: 'x', ${more} };`;
@@ -34,72 +33,60 @@ const plugins = {
 describe('plugins test', () => {
   const folder = mkdtempSync(join(tmpdir(), 'test-'));
   let reports: Map<string, HelperReport & { reason?: string }>;
-  let code: number | null;
-  let failed = 0;
-  let stderr = '';
 
   before(async function () {
     this.timeout(60_000);
     for (const [name, source] of Object.entries(plugins)) writeFileSync(join(folder, `${name}.mjs`), source);
     mkdirSync(join(folder, 'node_modules'));
     writeFileSync(join(folder, 'node_modules', 'x.test.mjs'), 'throw 1;');
-    writeFileSync(
-      join(folder, 'own.test.mjs'),
-      "import 'helper-gateway/testing'; throw new Error('not yet');",
-    );
-    const options = ['--runs', '40', '--seed', '1'];
-    const json = await runCommand(['plugins', 'test', folder, '--json', ...options], {});
-    code = json.code;
-    reports = new Map(JSON.parse(json.stdout).data.plugins.map((each: HelperReport) => [each.id, each]));
-    stderr = json.stderr;
-    ({ failed } = JSON.parse(json.stdout).data);
+    const own = "import 'helper-gateway/testing'; throw new Error('not yet');";
+    writeFileSync(join(folder, 'own.test.mjs'), own);
+    const args = ['plugins', 'test', folder, '--json', '--runs', '40', '--seed', '1'];
+    const { code, stdout, stderr } = await runCommand(args, {});
+    const { data } = JSON.parse(stdout);
+    reports = new Map(data.plugins.map((each: HelperReport) => [each.id, each]));
+    // The author's own tests fail, too.
+    expect([code, stderr.includes('not yet')]).to.deep.equal([1, true]);
+    expect(data.failed).to.be.at.least(4);
   });
   after(() => rmSync(folder, { recursive: true }));
 
-  const failure = (id: string) => reports.get(id)?.failures[0];
+  for (const [id, failure, reason] of [
+    // The smallest input that throws, and the place.
+    ['throws', { stage: 'generated', input: { text: '' } }, /^TypeError: .*throws\.mjs:2:\d+/],
+    ['breaks', { stage: 'example', input: { text: 'four' } }, /more/],
+    [
+      'hangs',
+      { stage: 'example' },
+      /helper_timeout: .* It had worked for \d+ ms; timeoutMs of its declaration/,
+    ],
+    ['loops', { stage: 'example', input: { text: 'x' } }, /helper_timeout/],
+  ] as const) {
+    it(`finds what fails: ${id}`, () => {
+      const [first] = reports.get(id)?.failures ?? [];
+      expect(first).to.deep.include(failure);
+      expect(first?.reason).to.match(reason);
+    });
+  }
 
-  it('finds what throws, with the smallest input that does and its place, to be called again', () => {
-    expect(failure('throws')).to.deep.include({ stage: 'generated', input: { text: '' } });
-    expect(failure('throws')?.reason).to.match(/^TypeError: .*throws\.mjs:2:\d+/);
+  it('prints a call to be made again, of a long one what a person reads', () => {
     const names = { command: 'npx helper-gateway', folder, helpers: [] };
-    const told = linesOf(reports.get('throws') as HelperReport, names).join('\n');
-    expect(told).to.match(/^✗ \/throws {2}0 examples, \d+ inputs\n {4}generated: TypeError/);
-    expect(told).to.include(`HELPER_PLUGINS=${folder} npx helper-gateway call throws --text ''`);
-  });
-
-  it('prints of a long call what a person reads, and says where all of it is', () => {
-    const report = { ...(reports.get('throws') as HelperReport) };
-    report.failures = [{ stage: 'generated', reason: 'x', input: { text: 'y'.repeat(10_000) }, files: [] }];
-    const [, , line = ''] = linesOf(report, { command: 'helper-gateway', folder, helpers: [] });
+    const report = reports.get('throws') as HelperReport;
+    expect(linesOf(report, names).join('\n'))
+      .to.match(/^✗ \/throws {2}0 examples, \d+ inputs\n {4}generated: TypeError/)
+      .and.include(`HELPER_PLUGINS=${folder} npx helper-gateway call throws --text ''`);
+    const input = { text: 'y'.repeat(10_000) };
+    const long = { ...report, failures: [{ stage: 'generated' as const, reason: 'x', input, files: [] }] };
+    const [, , line = ''] = linesOf(long, names);
     expect(line).to.match(/y… \(all of it: --json\)$/);
     expect(line.length).to.be.below(2_100);
   });
 
-  it('finds an answer that is not as declared, and a call that does not end', () => {
-    expect(failure('breaks')).to.deep.include({ stage: 'example', input: { text: 'four' } });
-    expect(failure('breaks')?.reason).to.include('more');
-    expect(failure('hangs')?.reason).to.include('helper_timeout');
-    expect(failure('loops')).to.deep.include({ stage: 'example', input: { text: 'x' } });
-    expect(failure('loops')?.reason).to.include('helper_timeout');
-    expect(failure('hangs')?.reason).to.match(/ It had worked for \d+ ms; timeoutMs of its declaration/);
-  });
-
-  it('lets nothing fetch, and says which example would have', () => {
-    expect(reports.get('fetches')).to.deep.include({ failures: [] });
-    expect(reports.get('fetches')?.skipped[0]).to.match(/^example 1 \(Asks\) fetches: --network/);
-  });
-
-  it('passes over what lacks its configuration, naming the variable', () => {
+  it('lets nothing fetch, says what lacks its configuration, and brings files where they are wanted', () => {
+    const { failures, skipped = [] } = reports.get('fetches') ?? {};
+    expect(failures).to.deep.equal([]);
+    expect(skipped[0]).to.match(/^example 1 \(Asks\) fetches: --network/);
     expect(reports.get('asks')?.reason).to.include('ASKS_KEY');
-  });
-
-  it('brings files where they are wanted', () => {
     expect(reports.get('draws')).to.deep.include({ failures: [], inputs: 40 });
-  });
-
-  it('runs the author’s own tests, and ends with 1 where anything fails', () => {
-    expect(code).to.equal(1);
-    expect(failed).to.be.at.least(4);
-    expect(stderr).to.include('not yet');
   });
 });

@@ -38,87 +38,49 @@ describe('the control for a parameter', () => {
     it(`is ${kind} for ${what}`, () => expect(control(schema).kind).to.equal(kind));
   }
 
-  it('has several lines for a text that may be long, and one where it has a form', () => {
-    const multiline = (schema: JsonSchema) => (control(schema) as { multiline?: boolean }).multiline;
-    expect(multiline({ type: 'string' })).to.equal(true);
-    expect(multiline({ type: 'string', maxLength: 1_000_000 })).to.equal(true);
-    expect(multiline({ type: 'string', maxLength: 500 })).to.equal(false);
-    expect(multiline({ type: 'string', format: 'uri' })).to.equal(false);
-  });
-
-  it('has a slider where both bounds are known and near enough to each other', () => {
-    const slider = (schema: JsonSchema) => (control(schema) as { slider?: boolean }).slider;
-    expect(slider({ type: 'integer', minimum: 0, maximum: 5000 })).to.equal(true);
-    expect(slider({ type: 'number', minimum: 0, maximum: 0.5 })).to.equal(true);
-    expect(slider({ type: 'integer', minimum: 0 })).to.equal(false);
-    expect(slider({ type: 'integer', minimum: 0, maximum: 10_000_000 })).to.equal(false);
-  });
+  const text = { type: 'string' };
+  const integer = { type: 'integer', minimum: 0 };
+  for (const [what, field, schema, value] of [
+    ['several lines for a text', 'multiline', text, true],
+    ['several lines for a text that may be long', 'multiline', { ...text, maxLength: 1_000_000 }, true],
+    ['one line for a short text', 'multiline', { ...text, maxLength: 500 }, false],
+    ['one line for a text with a form', 'multiline', { ...text, format: 'uri' }, false],
+    ['a slider between two bounds', 'slider', { ...integer, maximum: 5000 }, true],
+    ['a slider for fractions', 'slider', { type: 'number', minimum: 0, maximum: 0.5 }, true],
+    ['no slider without a bound', 'slider', integer, false],
+    ['no slider for too many steps', 'slider', { ...integer, maximum: 10_000_000 }, false],
+  ] as const) {
+    it(`has ${what}`, () => expect(control(schema)).to.have.property(field, value));
+  }
 
   it('says what a measure counts, and has a slider for pixels alone', () => {
     const unit = (more: object) => (control(measure(more)) as { unit?: string }).unit;
-    expect([{}, { percent: true }, { auto: true }, { percent: true, auto: true }].map(unit)).to.deep.equal([
-      'px',
-      'px or %',
-      'px or auto',
-      'px, % or auto',
-    ]);
+    const units = [{}, { percent: true }, { auto: true }, { percent: true, auto: true }].map(unit);
+    expect(units.join(' | ')).to.equal('px | px or % | px or auto | px, % or auto');
     expect(control(measure({}))).to.deep.include({ slider: true, min: 0, max: 90 });
   });
 
   it('knows what a parameter goes with', () => {
     const root = { onlyWith: { p: { format: ['jpg'] } } };
-    expect(control({ type: 'integer' }, { root }).onlyWith).to.deep.equal([
-      { parameter: 'format', values: ['jpg'] },
-    ]);
+    const { onlyWith } = control({ type: 'integer' }, { root });
+    expect(onlyWith).to.deep.equal([{ parameter: 'format', values: ['jpg'] }]);
     expect(control({ type: 'integer' })).not.to.have.property('onlyWith');
   });
 
   it('sends an empty text where that is a value', () => {
-    const sendsEmpty = (schema: JsonSchema, required: boolean) =>
-      (control({ type: 'string', ...schema }, { required }) as { sendsEmpty?: boolean }).sendsEmpty;
-    expect(sendsEmpty({}, true)).to.equal(true);
-    expect(sendsEmpty({ default: 'x' }, false)).to.equal(true);
-    expect(sendsEmpty({}, false)).to.equal(false);
-    expect(sendsEmpty({ minLength: 1 }, true)).to.equal(false);
-    expect(sendsEmpty({ pattern: '^a' }, true)).to.equal(false);
-  });
-
-  it('names nested fields by their path, with what each may be', () => {
-    const group = control({
-      type: 'object',
-      required: ['width'],
-      properties: { width: { type: 'integer', minimum: 1 }, unit: { enum: ['px', 'mm'] } },
-    });
-    const members = group.kind === 'group' ? group.members : [];
-    expect(members.map(({ path, kind, required }) => [path, kind, required])).to.deep.equal([
-      ['p.width', 'number', true],
-      ['p.unit', 'choice', false],
-    ]);
-    expect(members[0]?.allowed).to.equal('an integer of at least 1');
-  });
-
-  it('asks first which alternative is meant, and has the fields of each', () => {
-    const shape = (kind: string, name: string) => ({
-      type: 'object',
-      required: ['kind', name],
-      properties: { kind: { const: kind }, [name]: { type: 'number' } },
-    });
-    const found = control({ oneOf: [shape('circle', 'r'), shape('square', 'side')] });
-    if (found.kind !== 'variants') throw new Error(found.kind);
-    expect([found.tag.path, found.tag.options]).to.deep.equal(['p.kind', ['circle', 'square']]);
-    expect(found.variants.map(({ members }) => members.map(({ path }) => path))).to.deep.equal([
-      ['p.r'],
-      ['p.side'],
-    ]);
+    for (const [schema, required, sendsEmpty] of [
+      [{}, true, true],
+      [{ default: 'x' }, false, true],
+      [{}, false, false],
+      [{ minLength: 1 }, true, false],
+      [{ pattern: '^a' }, true, false],
+    ] as const)
+      expect(control({ ...text, ...schema }, { required })).to.include({ sendsEmpty });
   });
 
   it('follows references, and is JSON for what goes on for ever', () => {
-    const root = {
-      definitions: {
-        size: { type: 'integer', minimum: 0, maximum: 9 },
-        tree: { type: 'object', properties: { child: { $ref: '#/definitions/tree' } } },
-      },
-    };
+    const tree = { type: 'object', properties: { child: { $ref: '#/definitions/tree' } } };
+    const root = { definitions: { size: integer, tree } };
     expect(control({ $ref: '#/definitions/size' }, { root }).kind).to.equal('number');
     let last = control({ $ref: '#/definitions/tree' }, { root });
     for (let depth = 0; last.kind === 'group' && depth < 20; depth += 1) last = last.members[0] as Control;

@@ -3,17 +3,8 @@ import { fixture } from '../../../fixtures.js';
 import { startTestGateway, type TestGateway } from '../../harness.js';
 import { launchChromium, requireChromium } from '../../site/chromium.js';
 
-/** A gateway and a Chromium, for the tests of the suite around. */
-export interface InPlayground {
-  readonly gateway: TestGateway;
-  /** What scripts and policies of the pages complained of. */
-  readonly faults: string[];
-  /** A page at this path, or URL, in a context of its own where it has options; with the key typed in where it is a helper's. */
-  open(path: string, options?: BrowserContextOptions): Promise<Page>;
-}
-
-/** Opens both before the tests of the suite around and closes them after; skips these where there is no Chromium. */
-export function inPlayground(): InPlayground {
+/** A gateway and a Chromium for the tests of the suite around, which are skipped where there is no Chromium. */
+export function inPlayground() {
   let browser: Browser;
   let gateway: TestGateway;
   /** One for most: what is loaded once is in its cache, and a page of it starts in half the time. */
@@ -37,8 +28,10 @@ export function inPlayground(): InPlayground {
     get gateway() {
       return gateway;
     },
+    /** Errors of the scripts and policies of the pages. */
     faults,
-    async open(path, options) {
+    /** A page at this path, or URL, in a context of its own where it has options; with the key typed in where it is a helper's. */
+    async open(path: string, options?: BrowserContextOptions): Promise<Page> {
       const context = options ? await browser.newContext(options) : shared;
       const page = await context.newPage();
       opened.push(options ? context : page);

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import type { ResultStore } from '../../../../gateway/jobs/results/result-store.js';
-import { rejection } from '../../keys/key-store-contract.js';
 
 async function all<T>(given: AsyncIterable<T>): Promise<T[]> {
   const items: T[] = [];
@@ -34,24 +33,11 @@ export function resultStoreTests(open: () => ResultStore): void {
     await store.put('job_a/out/0', bytes);
     await store.put('job_a/out/1', Buffer.alloc(0));
     const part = (start: number, end: number) => store.get('job_a/out/0', { start, end });
-    for (const [start, end] of [
-      [0, 1],
-      [0, 300_000],
-      [100_000, 270_001],
-      [299_999, 300_000],
-      [299_999, 400_000],
-    ] as const)
-      expect((await part(start, end))?.equals(bytes.subarray(start, end)), `${start}`).to.equal(true);
-    expect(await part(300_000, 300_001)).to.have.lengthOf(0);
+    for (const start of [0, 100_000, 299_999, 300_000])
+      for (const end of [start + 1, 300_001, 400_000])
+        expect((await part(start, end))?.equals(bytes.subarray(start, end)), `${start}`).to.equal(true);
     expect(await store.get('job_a/out/1', { start: 0, end: 9 })).to.have.lengthOf(0);
     expect(await store.get('job_a/out/2', { start: 0, end: 9 })).to.equal(undefined);
-    await store.removeAll('job_a');
-  });
-
-  it('has nothing under a name that was not put', async () => {
-    await store.put('job_a/in/1/file', Buffer.from('x'));
-    expect(await store.get('job_a/in/1/logo')).to.equal(undefined);
-    expect(await store.get('job_b/in/1/file')).to.equal(undefined);
     await store.removeAll('job_a');
   });
 
@@ -69,7 +55,7 @@ export function resultStoreTests(open: () => ResultStore): void {
     await store.removeAll('job_ab');
   });
 
-  it('takes many at a time, and lists and removes more than a page of them', async () => {
+  it('stores many at a time, and lists and removes more than a page of them', async () => {
     const jobs = Array.from({ length: 12 }, (_, index) => `job_${index}`);
     const names = jobs.flatMap((job) => [`${job}/out/0`, `job_many/out/${job}`]);
     await Promise.all(names.map((name) => store.put(name, Buffer.from(name))));
@@ -79,27 +65,12 @@ export function resultStoreTests(open: () => ResultStore): void {
     expect(await all(store.prefixes())).to.deep.equal([]);
   });
 
-  it('takes no name that could lead elsewhere', async () => {
-    const names = [
-      '',
-      '..',
-      '../a',
-      'a/../b',
-      '/a',
-      'a//b',
-      'a/',
-      'a/.',
-      'a\\b',
-      'a b',
-      'a\0',
-      'ä',
-      'a?b',
-      'a%2e',
-    ];
-    for (const name of [...names, 'x'.repeat(300)]) {
-      expect(await rejection(store.put(name, Buffer.alloc(1))), name).to.be.instanceOf(TypeError);
-      expect(await rejection(store.get(name)), name).to.be.instanceOf(TypeError);
-      expect(await rejection(store.removeAll(name)), name).to.be.instanceOf(TypeError);
+  it('refuses a name that could lead elsewhere', async () => {
+    const names = '.. ../a a/../b /a a//b a/ a/. a\\b a\0 ä a?b a%2e'.split(' ');
+    for (const name of [...names, '', 'a b', 'x'.repeat(300)]) {
+      const asked = [store.put(name, Buffer.alloc(1)), store.get(name), store.removeAll(name)];
+      for (const each of await Promise.allSettled(asked))
+        expect(each, name).to.have.property('reason').that.is.instanceOf(TypeError);
     }
   });
 }

@@ -1,57 +1,44 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { StoreError } from '../../../../gateway/database/store-error.js';
-import type { ResultStore } from '../../../../gateway/jobs/results/result-store.js';
-import { createS3Client, createS3Store } from '../../../../gateway/jobs/results/s3-store.js';
-import { skipWithout, until } from '../../../needs.js';
-import { freePorts } from '../../haproxy.js';
+import { createS3Store } from '../../../../gateway/jobs/results/s3-store.js';
+import { freePorts, skipWithout, until } from '../../../needs.js';
 import { rejection } from '../../keys/key-store-contract.js';
 import { resultStoreTests } from './result-store-contract.js';
 
-/** A server that speaks S3, has a bucket `bucket`, and refuses what is not signed by this key. */
-interface S3Server {
-  url: string;
-  credentials: { accessKeyId: string; secretAccessKey: string };
-  close(): Promise<void>;
-}
-
 const python = process.env.TEST_MOTO_PYTHON ?? 'python3';
 
-/** Why there is none; undefined where there is one. */
-function s3Fault(): string | undefined {
-  const { status } = spawnSync(python, ['-c', 'import moto.server, flask, flask_cors'], { stdio: 'ignore' });
-  return status === 0
-    ? undefined
-    : `moto (pip install "moto[s3,iam,server]"; TEST_MOTO_PYTHON names its python)`;
-}
-
 /**
- * Moto, which judges signatures by AWS's own code (botocore). It does so by an address that it has decoded before, as which no prefix
+ * Moto, which verifies signatures by AWS's own code (botocore). It does so by an address that it has decoded before, as which no prefix
  * with a slash is signed, not even by AWS's client; so it is given the address as it came.
  */
 const server = `
 import sys
-from moto.core.responses import ActionAuthenticatorMixin as Judge
+from moto.core.responses import ActionAuthenticatorMixin as Mixin
 from moto.server import main
-judge = Judge._authenticate_and_authorize_action
-def judge_as_sent(self, *given, **named):
+verify = Mixin._authenticate_and_authorize_action
+def verify_as_sent(self, *given, **named):
     decoded, sent = self.uri, getattr(self, "request", None)
     if sent is not None:
         self.uri = "http://host" + sent.environ["RAW_URI"]
     try:
-        return judge(self, *given, **named)
+        return verify(self, *given, **named)
     finally:
         self.uri = decoded
-Judge._authenticate_and_authorize_action = judge_as_sent
+Mixin._authenticate_and_authorize_action = verify_as_sent
 main(sys.argv[1:])
 `;
 
-async function startS3(): Promise<S3Server> {
+/** Starts a server that speaks S3, has a bucket `bucket`, and refuses what is not signed by this key. */
+async function startS3() {
   const [port = 0] = await freePorts(1);
   const child = spawn(python, ['-c', server, '-H', '127.0.0.1', '-p', String(port)], { stdio: 'ignore' });
   const url = `http://127.0.0.1:${port}`;
-  await answers(child, url);
+  await until(() => {
+    if (child.exitCode !== null) throw new Error(`the S3 server ended with ${child.exitCode}`);
+    return fetch(url).catch(() => undefined);
+  });
   const as = (service: string) => ({
     authorization: `AWS4-HMAC-SHA256 Credential=any/20260101/us-east-1/${service}/aws4_request, SignedHeaders=host, Signature=0`,
   });
@@ -79,32 +66,21 @@ async function startS3(): Promise<S3Server> {
   };
 }
 
-/** Resolves once it answers; rejects where it ended instead. */
-async function answers(child: ChildProcess, url: string): Promise<void> {
-  await until(async () => {
-    if (child.exitCode !== null) throw new Error(`the S3 server ended with ${child.exitCode}`);
-    return fetch(url).then(
-      () => true,
-      () => false,
-    );
-  });
-}
-
 describe('jobs/results on S3', () => {
-  let server: S3Server;
+  let server: Awaited<ReturnType<typeof startS3>>;
   before(async function () {
-    const fault = s3Fault();
-    if (fault) skipWithout(this, fault);
+    const imports = ['-c', 'import moto.server, flask, flask_cors'];
+    if (spawnSync(python, imports, { stdio: 'ignore' }).status !== 0)
+      skipWithout(this, `moto (pip install "moto[s3,iam,server]"; TEST_MOTO_PYTHON names its python)`);
     server = await startS3();
   });
   after(() => server?.close());
 
-  function open(change: { secretAccessKey?: string; bucket?: string } = {}): ResultStore {
-    const { bucket = 'bucket', ...keys } = change;
+  function open({ bucket = 'bucket', ...keys }: { secretAccessKey?: string; bucket?: string } = {}) {
     const url = `${server.url}/${bucket}`;
     const credentials = { ...server.credentials, ...keys };
-    const client = createS3Client({ url, region: 'us-east-1', credentials, backOffMs: 1 });
-    return createS3Store({ url, prefix: 'some/where/' }, client, { pageSize: 5 });
+    const prefix = 'some/where/';
+    return createS3Store({ url, prefix, region: 'us-east-1', credentials, backOffMs: 1, pageSize: 5 });
   }
 
   resultStoreTests(open);
@@ -118,7 +94,7 @@ describe('jobs/results on S3', () => {
     await store.close();
   });
 
-  it('tells a bucket that is not there from a name that is not', async () => {
+  it('distinguishes a bucket that is not there from a name that is not', async () => {
     const store = open({ bucket: 'nowhere' });
     const error = (await rejection(store.get('job_a/out/0'))) as Error;
     expect(error).to.be.instanceOf(StoreError);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { TenantShares } from '../../../../gateway/jobs/runner/tenant-shares.js';
 
-/** Takes so many items one after the other, and gives what each tenant had of the time and of the items. */
+/** Gives out so many items one after the other; gives what each tenant had of the time. */
 function serve(shares: TenantShares, count: number, cost: (tenant: string) => number) {
   const time = new Map<string, number>();
   for (let at = 0; at < count; at += 1) {
@@ -14,44 +14,35 @@ function serve(shares: TenantShares, count: number, cost: (tenant: string) => nu
   return time;
 }
 
+function open(tenants: string[], ...given: ConstructorParameters<typeof TenantShares>): TenantShares {
+  const shares = new TenantShares(...given);
+  for (const tenant of tenants) shares.open(tenant);
+  return shares;
+}
+
 describe('jobs/runner, the shares of tenants', () => {
-  it('are by the time that items take, not by their number', () => {
-    const shares = new TenantShares();
-    for (const tenant of ['heavy', 'light']) shares.open(tenant);
-    const time = serve(shares, 2_000, (tenant) => (tenant === 'heavy' ? 200 : 10));
-    expect((time.get('heavy') ?? 0) / (time.get('light') ?? 1)).to.be.within(0.9, 1.1);
+  it('are by the time that items take, not by their number, and by weight', () => {
+    for (const [weight, cost] of [
+      [1, 20],
+      [3, 1],
+    ] as const) {
+      const shares = open(['a', 'b']);
+      shares.weigh('a', weight);
+      const time = serve(shares, 2_000, (tenant) => (tenant === 'a' ? 10 * cost : 10));
+      expect((time.get('a') ?? 0) / (time.get('b') ?? 1)).to.be.closeTo(weight, 0.1);
+    }
   });
 
-  it('are by weight', () => {
-    const shares = new TenantShares();
-    shares.weigh('big', 3);
-    for (const tenant of ['big', 'small']) shares.open(tenant);
-    const time = serve(shares, 2_000, () => 10);
-    expect((time.get('big') ?? 0) / (time.get('small') ?? 1)).to.be.within(2.9, 3.1);
-  });
-
-  it('leave nobody out, whatever the others’ items cost and whoever comes', () => {
-    const shares = new TenantShares();
-    for (let at = 0; at < 50; at += 1) shares.open(`t${at}`);
-    const time = serve(shares, 50, () => 1);
-    expect(time.size).to.equal(50);
-    shares.open('late');
-    expect(serve(shares, 3, () => 1).has('late')).to.equal(true);
-  });
-
-  it('take nothing of a tenant that has nothing, which is not held against it', () => {
-    const shares = new TenantShares();
-    for (const tenant of ['a', 'b']) shares.open(tenant);
+  it('pass over a tenant that has nothing, which is not held against it', () => {
+    const shares = open(['a', 'b']);
     shares.close('a');
     expect([...serve(shares, 20, () => 10).keys()]).to.deep.equal(['b']);
     shares.open('a');
-    const time = serve(shares, 20, () => 10);
-    expect(time.get('a')).to.be.within(90, 120);
+    expect(serve(shares, 20, () => 10).get('a')).to.be.within(90, 120);
   });
 
   it('charge a tenant only once it is known what its item has cost', () => {
-    const shares = new TenantShares();
-    for (const tenant of ['a', 'b']) shares.open(tenant);
+    const shares = open(['a', 'b']);
     const held = Array.from({ length: 4 }, () => shares.next());
     expect(held.map((share) => share?.tenant)).to.deep.equal(['a', 'b', 'a', 'b']);
     for (const share of held) share?.settle(share.tenant === 'a' ? 500 : 0);
@@ -59,8 +50,7 @@ describe('jobs/runner, the shares of tenants', () => {
   });
 
   it('forget tenants that have nothing, where they are many, and remember those that have', () => {
-    const shares = new TenantShares();
-    shares.open('busy');
+    const shares = open(['busy']);
     const held = shares.next();
     for (let at = 0; at < 5_000; at += 1) {
       shares.open(`t${at}`);
@@ -74,8 +64,7 @@ describe('jobs/runner, the shares of tenants', () => {
 
   it('are no more than one for each tenant while there is no room for more', () => {
     let room = false;
-    const shares = new TenantShares((given) => room || given === 0);
-    for (const tenant of ['a', 'b']) shares.open(tenant);
+    const shares = open(['a', 'b'], (given) => room || given === 0);
     const [a, b] = [shares.next(), shares.next()];
     expect([a?.tenant, b?.tenant, shares.next()]).to.deep.equal(['a', 'b', undefined]);
     b?.settle(10);

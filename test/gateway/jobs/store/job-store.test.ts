@@ -1,10 +1,13 @@
+import { join } from 'node:path';
 import { expect } from 'chai';
-import { sql } from 'kysely';
-import type { ItemRef } from '../../../../gateway/jobs/model.js';
-import type { NewJob } from '../../../../gateway/jobs/store/create.js';
-import type { EndedItem } from '../../../../gateway/jobs/store/transitions.js';
+import { type CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely';
+import pg from 'pg';
+import { createAccess, type DatabaseKind, type NoTables } from '../../../../gateway/database/database.js';
+import { sqliteDialect } from '../../../../gateway/database/sqlite.js';
+import { openConnection } from '../../../../gateway/database/sqlite-connection.js';
+import { createJobId, type ItemInput, type ItemRef } from '../../../../gateway/jobs/model.js';
+import { createJobStore, type JobStore } from '../../../../gateway/jobs/store/job-store.js';
 import { onEachDatabase } from '../../databases.js';
-import { rejection } from '../../keys/key-store-contract.js';
 import {
   counted,
   deliveries,
@@ -19,309 +22,329 @@ import {
 } from './stored-jobs.js';
 
 describe('jobs/store', () =>
-  onEachDatabase(
-    (database) => {
-      let store: TestStore;
-      beforeEach(async () => {
-        store = openJobStore(await database().connect());
-      });
+  onEachDatabase((database) => {
+    let store: TestStore;
+    beforeEach(async () => {
+      store = openJobStore(await database().connect());
+    });
 
-      const create = (count: number, job?: Parameters<typeof storeJob>[2]) => storeJob(store, count, job);
+    const create = (count: number, job?: Parameters<typeof storeJob>[2]) => storeJob(store, count, job);
+    const finish = (items: readonly ItemRef[]) => store.finish(items.map((item) => done(item)));
 
-      it('knows what a tenant’s jobs hold that have not ended', async () => {
-        const tenant_id = 'ten_holds';
-        const [one, two] = [newJob({ tenant_id, bytes: 3_000_000_000 }), newJob({ tenant_id, bytes: 7 })];
-        for (const job of [one, two]) await store.create(job, inputs(1));
-        expect(await store.held(tenant_id)).to.include({ inputs: 3_000_000_007, results: 0 });
-        await store.cancel(tenant_id, one.id);
-        expect(await store.held(tenant_id)).to.include({ inputs: 7, results: 0 });
-        expect(await store.held('ten_none')).to.include({ inputs: 0, results: 0 });
-      });
-
-      it('counts a job’s files until it is said that they are removed', async () => {
-        const tenant_id = 'ten_files';
-        const { id, items } = await create(1, { tenant_id, bytes: 9, files: true });
-        await store.cleared([id]);
-        expect(await store.held(tenant_id)).to.include({ inputs: 9 });
-        await store.finish(items.map((item) => done(item)));
-        expect(await store.held(tenant_id)).to.include({ inputs: 9 });
-        expect(await store.uncleared(10)).to.deep.equal([id]);
-        await store.cleared([id]);
-        expect(await store.held(tenant_id)).to.include({ inputs: 0 });
-        expect(await store.uncleared(10)).to.deep.equal([]);
-      });
-
-      it('counts what results and errors hold until their job is forgotten', async () => {
-        const tenant_id = 'ten_results';
-        const [one, two] = [await create(3, { tenant_id }), await create(1, { tenant_id })];
-        await store.finish([...one.items.slice(0, 2), ...two.items].map((item) => done(item)));
-        const error = failed(one.items[2] as ItemRef);
-        await store.finish([error, done(one.items[0] as ItemRef)]);
-        const { state, ...kept } = error.end;
-        expect(await store.held(tenant_id)).to.include({ results: 6 + JSON.stringify(kept).length });
-        await Promise.all([store.remove(one.id), store.remove(one.id)]);
-        expect(await store.held(tenant_id)).to.include({ results: 2 });
-        await store.remove(two.id);
-        expect(await store.held(tenant_id)).to.include({ results: 0 });
-        const { rows } = await store.access.run((db) =>
-          sql`select * from job_tenants where tenant_id = ${tenant_id}`.execute(db),
-        );
-        expect(rows).to.deep.equal([]);
-      });
-
-      it('keeps no input of an item that has ended, however it has, and nothing that all items share', async () => {
-        const fields = [['text', 'x']] as const;
-        const job = newJob({ tenant_id: 'ten_inputs' });
-        await store.create(job, Array(6).fill({ fields, files: [] }));
-        const items = refs(job.id, 6);
-        const kept = async () => {
-          const { rows } = await store.access.run((db) =>
-            sql<{ input: string }>`select input from job_items where job_id = ${job.id} order by idx`.execute(
-              db,
-            ),
-          );
-          return rows.map(({ input }) => input !== '');
-        };
-        const started = await store.start(items.slice(0, 4));
-        await store.finish([done(items[0] as ItemRef), failed(items[1] as ItemRef)]);
-        expect(await kept()).to.deep.equal([false, false, true, true, true, true]);
-        await store.cancel('ten_inputs', job.id);
-        expect(await kept()).to.deep.equal([false, false, true, true, false, false]);
-        await store.handBack(started.slice(2));
-        await store.start(items.slice(2));
-        expect(await kept()).to.deep.equal(Array(6).fill(false));
-        const { rows } = await store.access.run((db) =>
-          sql`select fields, bytes from jobs where id = ${job.id} and finished_at is not null`.execute(db),
-        );
-        expect(rows).to.deep.equal([{ fields: null, bytes: 0 }]);
-      });
-
-      it('refuses a job for which its tenant has no room, but for the first, and no request that is sent again', async () => {
-        const tenant_id = 'ten_full';
-        const most = { inputs: 100, results: 2 };
-        const make = (job: Partial<NewJob>) => store.create(newJob({ tenant_id, ...job }), inputs(1), most);
-        const idempotency = { key: 'once', digest: 'd' };
-        const first = await make({ bytes: 1_000, idempotency });
-        expect(await rejection(make({ bytes: 1 }))).to.include({ code: 'tenant_busy', retryAfter: 10 });
-        expect((await make({ bytes: 1_000, idempotency })).outcome).to.equal('replayed');
-        expect((await store.jobs(tenant_id, { limit: 9, endedAfter: 0 })).rows).to.have.length(1);
-        const { id } = (first as { job: { id: string } }).job;
-        await store.finish(refs(id, 1).map((item) => done(item)));
-        const error = await rejection(make({ bytes: 1 }));
-        expect(error).to.include({ code: 'tenant_busy' });
-        expect((error as Error).message).to.include('2 bytes');
-        await store.remove(id);
-        expect((await make({ bytes: 1 })).outcome).to.equal('created');
-      });
-
-      it('makes a job with its items, which one tenant has', async () => {
-        const job = newJob();
-        const created = await store.create(job, inputs(3));
-        const expected = {
-          ...{ ...job, bytes: 0 },
-          ...{ created_at: store.clock.now, cancelled_at: null, finished_at: null },
-          ...{ total: 3, started: 0, done: 0, failed: 0, cancelled: 0 },
-        };
-        expect(created).to.deep.equal({ outcome: 'created', job: expected, isNext: true });
-        expect(await store.job('ten_1', job.id)).to.deep.equal(expected);
-        expect(await store.job('ten_2', job.id)).to.equal(undefined);
-        expect(await store.item({ job: job.id, index: 2 })).to.deep.equal({
-          ...{ job: job.id, index: 2, state: 'waiting' },
-        });
-        expect(await store.item({ job: job.id, index: 3 })).to.equal(undefined);
-      });
-
-      it('gives an item what it was given, whatever that was', async () => {
-        const job = newJob();
-        const fields = [['text', 'a\0b \ud800 "ü"']] as const;
-        const files = [{ field: 'file', type: 'image/png', name: 'a\n.png', bytes: 7 }];
-        const given = [
-          { fields, files },
-          { fields, files: [] },
-        ];
-        await store.create(job, given);
-        const started = await store.start(refs(job.id, 2));
-        expect(started.map(({ input }) => input)).to.deep.equal(given);
-        const own = newJob();
-        const mixed = [
-          { fields, files },
-          { json: '{"a": "\\u0000"}', files: [] },
-          { fields: [], files: [] },
-        ];
-        await store.create(own, mixed);
-        expect((await store.start(refs(own.id, 3))).map(({ input }) => input)).to.deep.equal(mixed);
-      });
-
-      it('keeps what all items share once', async () => {
-        const job = newJob();
-        const fields = [['text', 'long '.repeat(100)]] as const;
-        await store.create(
-          job,
-          inputs(100).map(() => ({ fields, files: [] })),
-        );
-        const rows = await store.access.run((db) =>
-          db.selectFrom('job_items').select('input').distinct().execute(),
-        );
-        expect(rows).to.deep.equal([{ input: '{"files":[]}' }]);
-      });
-
-      it('makes one job of the same request, and refuses another with its key', async () => {
-        const same = () => newJob({ idempotency: { key: 'k', digest: 'd' } });
-        const [one, other] = await Promise.all([
-          store.create(same(), inputs(2)),
-          store.create(same(), inputs(2)),
-        ]);
-        expect([one.outcome, other.outcome]).to.have.members(['created', 'replayed']);
-        expect('job' in one && one.job).to.deep.equal('job' in other && other.job);
-        expect((await store.jobs('ten_1', { limit: 9, endedAfter: 0 })).rows).to.have.length(1);
-        const changed = newJob({ idempotency: { key: 'k', digest: 'e' } });
-        expect(await store.create(changed, inputs(1))).to.deep.equal({ outcome: 'conflict' });
-        const made = ['d', 'e'].map((digest) => store.made('ten_1', { key: 'k', digest }, 0));
-        const [found, conflict] = await Promise.all(made);
-        expect([found?.outcome, conflict?.outcome]).to.deep.equal(['replayed', 'conflict']);
-        expect(await store.made('ten_2', { key: 'k', digest: 'd' }, 0)).to.equal(undefined);
-        const anothers = newJob({ tenant_id: 'ten_2', idempotency: { key: 'k', digest: 'e' } });
-        expect((await store.create(anothers, inputs(1))).outcome).to.equal('created');
-      });
-
-      it('lists the newest jobs first, page by page, also behind one that has gone', async () => {
-        const ids: string[] = [];
-        for (let at = 0; at < 5; at += 1) ids.unshift((await create(1)).id);
-        const first = await store.jobs('ten_1', { limit: 2, endedAfter: 0 });
-        expect(first.rows.map(({ id }) => id)).to.deep.equal(ids.slice(0, 2));
-        expect(first.next).to.equal(ids[1]);
-        await store.remove(ids[1] ?? '');
-        const second = await store.jobs('ten_1', { limit: 3, after: first.next ?? '', endedAfter: 0 });
-        expect(second.rows.map(({ id }) => id)).to.deep.equal(ids.slice(2));
-        expect(second.next).to.equal(null);
-        expect(await store.jobs('ten_2', { limit: 2, endedAfter: 0 })).to.deep.equal({
-          rows: [],
-          next: null,
-        });
-      });
-
-      it('lists items page by page, with what has come of them', async () => {
-        const { id, items } = await create(3);
-        const [a = { job: '', index: 0 }, b = a] = items;
-        await store.finish([done(a), failed(b)]);
-        const { rows, next } = await store.items(id, { limit: 2 });
-        expect(next).to.equal(1);
-        expect(rows).to.deep.equal([
-          {
-            ...a,
-            state: 'done',
-            result: { kind: 'json', type: 'application/json', bytes: 2, dryrun: false },
-          },
-          {
-            ...{ ...b, state: 'failed' },
-            error: {
-              code: 'invalid_input',
-              message: 'No.',
-              details: [{ field: 'text', problem: 'is missing' }],
-            },
-          },
-        ]);
-        expect(await store.items(id, { limit: 2, after: 1 })).to.deep.equal({
-          rows: [{ job: id, index: 2, state: 'waiting' }],
-          next: null,
-        });
-      });
-
-      it('keeps the text of a result with its item, whatever is in it, and off the pages', async () => {
-        const { items } = await create(2);
-        const [a, b] = items as [ItemRef, ItemRef];
-        const text = JSON.stringify({ text: 'a\0b \ud800 "ü" \u2028' });
-        const { end } = done(a);
-        await store.finish([{ ...a, end: end.state === 'done' ? { ...end, text } : end }, done(b)]);
-        expect((await store.item(a))?.text).to.equal(text);
-        expect(await store.item(b)).not.to.have.property('text');
-        const { rows } = await store.items(a.job, { limit: 2 });
-        expect(JSON.stringify(rows)).not.to.contain('ü');
-      });
-
-      it('starts what is open and counts each time but what is handed back', async () => {
-        const { id, items } = await create(2);
-        const unknown = { job: 'job_none', index: 0 };
-        const [first, second] = await store.start([...items, unknown]);
-        expect(first).to.deep.equal({
-          ...{ job: id, index: 0, attempt: 1, created_at: store.clock.now, done: 0 },
+    it('makes a job with its items, which one tenant has', async () => {
+      const job = newJob();
+      const created = await store.create(job, inputs(3));
+      const expected = {
+        ...{ ...job, bytes: 0 },
+        ...{ created_at: store.clock.now, cancelled_at: null, finished_at: null },
+        ...{ total: 3, started: 0, done: 0, failed: 0, cancelled: 0 },
+      };
+      expect(created).to.deep.equal({ outcome: 'created', job: expected, isNext: true });
+      expect(await store.job('ten_1', job.id)).to.deep.equal(expected);
+      expect(await store.job('ten_2', job.id)).to.equal(undefined);
+      expect(await store.cancel('ten_2', job.id)).to.equal(undefined);
+      const last = { job: job.id, index: 2 };
+      expect(await store.item(last)).to.deep.equal({ ...last, state: 'waiting' });
+      expect(await store.item({ job: job.id, index: 3 })).to.equal(undefined);
+      expect(await store.start([last, { job: 'job_none', index: 0 }])).to.deep.equal([
+        {
+          ...{ ...last, attempt: 1, created_at: store.clock.now, done: 0 },
           of: { tenant_id: 'ten_1', key_id: 'key_1', service: 'text/remove-stopwords' },
-          input: { json: '{"text":"0"}', files: [] },
-        });
-        expect(second?.index).to.equal(1);
-        expect(await store.job('ten_1', id)).to.include({ started: 2 });
-        expect((await store.item({ job: id, index: 0 }))?.state).to.equal('running');
-        await store.handBack(first ? [first] : []);
-        expect(await store.job('ten_1', id)).to.include({ started: 1 });
-        expect((await store.start([{ job: id, index: 0 }]))[0]?.attempt).to.equal(1);
-        await store.handBack(first ? [first] : [], { counted: true });
-        expect(await store.job('ten_1', id)).to.include({ started: 2 });
-        expect((await store.item({ job: id, index: 0 }))?.state).to.equal('waiting');
-        expect((await store.start([{ job: id, index: 0 }]))[0]?.attempt).to.equal(2);
-        await store.finish(items.map((item) => done(item)));
-        expect(await store.start(items)).to.deep.equal([]);
-      });
+          input: { json: '{"text":"2"}', files: [] },
+        },
+      ]);
+    });
 
-      it('tells which items have not ended', async () => {
-        const { id, items } = await create(4);
-        await store.start(items.slice(0, 2));
-        await store.finish([done({ job: id, index: 0 })]);
-        const gone = { job: newJob().id, index: 0 };
-        expect(await store.open([...items, gone])).to.have.deep.members(items.slice(1));
-        await store.cancel('ten_1', id);
-        expect(await store.open(items)).to.deep.equal([items[1]]);
-      });
+    it('knows what inputs hold until their jobs have ended and their files are removed', async () => {
+      const held = async (tenant = 'ten_1') => (await store.held(tenant)).inputs;
+      const large = await create(1, { bytes: 3_000_000_000 });
+      const { id, items } = await create(1, { bytes: 9, files: true });
+      expect([await held(), await held('ten_none')]).to.deep.equal([3_000_000_009, 0]);
+      await store.cancel('ten_1', large.id);
+      await store.cleared(id);
+      expect(await held()).to.equal(9);
+      await finish(items);
+      expect([await held(), await store.uncleared(10)]).to.deep.equal([9, [id]]);
+      await store.cleared(id);
+      expect([await held(), await store.uncleared(10)]).to.deep.equal([0, []]);
+    });
 
-      it('leaves an item to whoever has started it since', async () => {
-        const { items } = await create(1);
-        const [lost] = await store.start(items);
-        await store.start(items);
-        await store.handBack(lost ? [lost] : []);
-        expect((await store.stats()).running).to.equal(1);
-      });
+    it('counts what results and errors hold until their job is forgotten', async () => {
+      const held = async () => (await store.held('ten_1')).results;
+      const [one, two] = [await create(3), await create(1)];
+      await finish([...one.items.slice(0, 2), ...two.items]);
+      const error = failed(one.items[2] as ItemRef);
+      await store.finish([error, done(one.items[0] as ItemRef)]);
+      const { state, ...stored } = error.end;
+      expect(await held()).to.equal(6 + JSON.stringify(stored).length);
+      await Promise.all([store.remove(one.id), store.remove(one.id)]);
+      expect(await held()).to.equal(2);
+      await store.remove(two.id);
+      expect(await held()).to.equal(0);
+      const { rows } = await store.access.run((db) => sql`select * from job_tenants`.execute(db));
+      expect(rows).to.deep.equal([]);
+    });
 
-      it('says which items it has ended, and of those that it was asked to end again which have that end', async () => {
-        const { items } = await create(4);
-        const [a, b, c, d] = items.map((item) => done(item));
-        if (!a || !b || !c || !d) return expect.fail();
-        expect((await store.finish([a, failed(b), a])).items).to.deep.equal([a, failed(b)]);
-        expect((await store.finish([a, c])).items).to.deep.equal([c]);
-        const again = [a, b, c, d].map((item) => ({ ...item, again: true }));
-        const ended = await store.finish(again);
-        expect(ended.items).to.have.members([again[0], again[2], again[3]]);
-        expect(await counted(store)).to.deep.equal({ calls: 4, errors: 1 });
-        // The same result of another attempt is another process's.
-        const result = a.end.state === 'done' ? a.end.result : expect.fail();
-        const other: EndedItem = {
-          ...a,
-          end: { state: 'done', result: { ...result, attempt: 2 } },
-          again: true,
-        };
-        expect((await store.finish([other])).items).to.deep.equal([]);
-      });
+    it('gives an item what it was given, whatever that was', async () => {
+      const fields = [['text', 'a\0b \ud800 "ü"']] as const;
+      const files = [{ field: 'file', type: 'image/png', name: 'a\n.png', bytes: 7 }];
+      const shared = [
+        { fields, files },
+        { fields, files: [] },
+      ];
+      const own = [
+        { fields, files },
+        { json: '{"a": "\\u0000"}', files: [] },
+        { fields: [], files: [] },
+      ];
+      for (const given of [shared, own] as ItemInput[][]) {
+        const job = newJob();
+        await store.create(job, given);
+        const started = await store.start(refs(job.id, given.length));
+        expect(started.map(({ input }) => input)).to.deep.equal(given);
+      }
+    });
 
-      it('ends each item once, counts it once, and tells the webhook of the end', async () => {
-        const { id, items } = await create(2, { webhook_url: 'https://a.example/' });
-        const [a, b] = items.map((item) => done(item));
-        expect((await store.finish(a ? [a, a] : [])).jobs).to.deep.equal([]);
-        expect((await store.finish(a && b ? [failed(a), failed(b)] : [])).jobs).to.have.length(1);
-        expect((await store.finish(b ? [b] : [])).jobs).to.deep.equal([]);
-        expect(await store.job('ten_1', id)).to.include({ done: 1, failed: 1, finished_at: store.clock.now });
-        expect(await counted(store)).to.deep.equal({ calls: 2, errors: 1 });
-        const [told, ...more] = await deliveries(store);
-        expect(more).to.deep.equal([]);
-        expect(told).to.include({ tenant_id: 'ten_1', url: 'https://a.example/', attempts: 0 });
-        expect(told?.id).to.match(/^msg_\w{22}$/);
-        const at = new Date(store.clock.now).toISOString();
-        const counts = { total: 2, done: 1, failed: 1, cancelled: 0 };
-        expect(told?.payload).to.deep.equal({
-          ...{ type: 'job.done', timestamp: at },
-          data: {
-            ...{ id, service: 'text/remove-stopwords', state: 'done', ...counts },
-            ...{ created_at: at, finished_at: at },
-          },
-        });
+    it('stores what all items share once, and no input of an item that has ended, however it has', async () => {
+      const { id } = newJob();
+      const items = refs(id, 6);
+      const fields = [['text', 'long '.repeat(100)]] as const;
+      await store.create({ ...newJob(), id }, Array(6).fill({ fields, files: [] }));
+      const stored = async () => {
+        const query = sql<{ input: string }>`select input from job_items where job_id = ${id} order by idx`;
+        return (await store.access.run((db) => query.execute(db))).rows.map(({ input }) => input);
+      };
+      const open = '{"files":[]}';
+      expect(await stored()).to.deep.equal(Array(6).fill(open));
+      const started = await store.start(items.slice(0, 4));
+      await store.finish([done(items[0] as ItemRef), failed(items[1] as ItemRef)]);
+      expect(await stored()).to.deep.equal(['', '', open, open, open, open]);
+      await store.cancel('ten_1', id);
+      expect(await stored()).to.deep.equal(['', '', open, open, '', '']);
+      await store.handBack(started.slice(2), { counted: false });
+      await store.start(items.slice(2));
+      expect(await stored()).to.deep.equal(Array(6).fill(''));
+      const { rows } = await store.access.run((db) =>
+        sql`select fields, bytes from jobs where id = ${id} and finished_at is not null`.execute(db),
+      );
+      expect(rows).to.deep.equal([{ fields: null, bytes: 0 }]);
+    });
+
+    it('lists the newest jobs first, page by page, also behind one that has gone', async () => {
+      const ids: string[] = [];
+      for (let at = 0; at < 5; at += 1) ids.unshift((await create(1)).id);
+      const list = async (tenant: string, limit: number, after?: string) => {
+        const { rows, next } = await store.jobs(tenant, { limit, after, endedAfter: 0 });
+        return [rows.map(({ id }) => id), next];
+      };
+      expect(await list('ten_1', 2)).to.deep.equal([ids.slice(0, 2), ids[1]]);
+      await store.remove(ids[1] ?? '');
+      expect(await list('ten_1', 3, ids[1])).to.deep.equal([ids.slice(2), null]);
+      expect(await list('ten_2', 2)).to.deep.equal([[], null]);
+    });
+
+    it('lists items page by page with what has come of them, but for the text of a result', async () => {
+      const { id, items } = await create(4);
+      const [a, b, c] = items as [ItemRef, ItemRef, ItemRef];
+      const text = JSON.stringify({ text: 'a\0b \ud800 "ü" \u2028' });
+      const { end } = done(a);
+      await store.finish([{ ...a, end: end.state === 'done' ? { ...end, text } : end }, failed(b), done(c)]);
+      expect(await store.items(id, { limit: 2 })).to.deep.equal({
+        rows: [
+          { ...a, ...end },
+          { ...b, ...failed(b).end },
+        ],
+        next: 1,
       });
-    },
-    { ownThread: false },
-  ));
+      const last = { ...items[3], state: 'waiting' };
+      expect(await store.items(id, { limit: 2, after: 2 })).to.deep.equal({ rows: [last], next: null });
+      expect((await store.item(a))?.text).to.equal(text);
+      expect(await store.item(c)).not.to.have.property('text');
+    });
+
+    it('says which items it has ended, and of those that it was asked to end again which have that end', async () => {
+      const { items } = await create(4);
+      const [a, b, c, d] = items.map((item) => done(item));
+      if (!a || !b || !c || !d || a.end.state !== 'done') return expect.fail();
+      expect((await store.finish([a, failed(b), a])).items).to.deep.equal([a, failed(b)]);
+      expect((await store.finish([a, c])).items).to.deep.equal([c]);
+      const again = [a, b, c, d].map((item) => ({ ...item, again: true }));
+      expect((await store.finish(again)).items).to.have.members([again[0], again[2], again[3]]);
+      expect(await counted(store)).to.deep.equal({ calls: 4, errors: 1 });
+      // The same result of another attempt is another process's.
+      const result = { ...a.end.result, attempt: 2 };
+      const other = { ...a, end: { state: 'done', result }, again: true } as const;
+      expect((await store.finish([other])).items).to.deep.equal([]);
+    });
+
+    it('notifies the webhook of the end of a job', async () => {
+      const { id, items } = await create(2, { webhook_url: 'https://a.example/' });
+      const [a, b] = items as [ItemRef, ItemRef];
+      expect((await store.finish([done(a)])).jobs).to.deep.equal([]);
+      expect(await deliveries(store)).to.deep.equal([]);
+      expect((await store.finish([failed(b)])).jobs).to.have.length(1);
+      const [delivery, ...more] = await deliveries(store);
+      expect(more).to.deep.equal([]);
+      expect(delivery).to.include({ tenant_id: 'ten_1', url: 'https://a.example/', attempts: 0 });
+      expect(delivery?.id).to.match(/^msg_\w{22}$/);
+      const at = new Date(store.clock.now).toISOString();
+      const counts = { total: 2, done: 1, failed: 1, cancelled: 0 };
+      expect(delivery?.payload).to.deep.equal({
+        ...{ type: 'job.done', timestamp: at },
+        data: {
+          ...{ id, service: 'text/remove-stopwords', state: 'done', ...counts },
+          ...{ created_at: at, finished_at: at },
+        },
+      });
+    });
+
+    it('gives the queue half of what a tenant may have there, and more when less than that waits', async () => {
+      const one = await create(3);
+      const other = await create(7);
+      async function expectUnqueued(...items: ItemRef[]) {
+        const given = await store.unqueued({ most: 100, ahead: 8, idleMs: 1_000 });
+        expect(given).to.deep.equal(items.length > 0 ? [{ tenant: 'ten_1', items }] : []);
+      }
+      const first = [...one.items, ...other.items.slice(0, 1)];
+      await expectUnqueued(...first);
+      await expectUnqueued(...first);
+      await store.queued(first);
+      await expectUnqueued();
+      await store.start(one.items.slice(0, 1));
+      await expectUnqueued(...other.items.slice(1, 5));
+      await store.queued(other.items.slice(1, 5));
+      await finish(one.items);
+      await expectUnqueued();
+      await store.start(other.items.slice(0, 2));
+      await expectUnqueued(...other.items.slice(5));
+    });
+
+    it('gives the queue first what is of the tenant with the fewest items there, whichever came first', async () => {
+      const many = await create(100);
+      await store.queued(many.items.slice(0, 3));
+      const few = await create(1, { tenant_id: 'ten_2' });
+      expect(await store.unqueued({ most: 10, ahead: 20, idleMs: 1_000 })).to.deep.equal([
+        { tenant: 'ten_2', items: few.items },
+        { tenant: 'ten_1', items: many.items.slice(3, 12) },
+      ]);
+    });
+
+    it('gives again what the queue has lost, once nothing has moved for a while', async () => {
+      const [one, behind] = [await create(3), await create(3)];
+      const unqueued = async () =>
+        (await store.unqueued({ most: 10, ahead: 10, idleMs: 1_000 })).flatMap(({ items }) => items);
+      await store.queued([...one.items, ...behind.items.slice(0, 2)]);
+      store.clock.now += 900;
+      await store.start(one.items.slice(0, 1));
+      await finish(one.items.slice(0, 1));
+      const last = behind.items.slice(2);
+      store.clock.now += 900;
+      expect(await unqueued()).to.deep.equal(last);
+      store.clock.now += 200;
+      // What the queue has of the job behind it waits for it.
+      expect(await unqueued()).to.deep.equal([...one.items.slice(1), ...last]);
+      await store.queued(one.items);
+      expect(await unqueued()).to.deep.equal(last);
+      await finish(one.items);
+      // Nothing of this one has been given to the queue.
+      const { items } = await create(1, { id: createJobId(1) });
+      store.clock.now += 1_100;
+      expect(await unqueued()).to.deep.equal([...items, ...behind.items]);
+    });
+
+    it('gives jobs that ended long ago, and forgets them', async () => {
+      const [old, young, open] = [await create(1), await create(1), await create(1)];
+      await finish(old.items);
+      store.clock.now += 1_000;
+      await finish(young.items);
+      const expired = (skip = 0) => store.expired(store.clock.now, { most: 9, skip });
+      expect(await expired()).to.deep.equal([old.id]);
+      expect(await expired(1)).to.deep.equal([]);
+      await Promise.all([store.remove(old.id), store.remove(old.id)]);
+      expect(await store.job('ten_1', old.id)).to.equal(undefined);
+      expect(await store.known([old.id, young.id, 'job_none'])).to.deep.equal([young.id]);
+      expect((await store.items(old.id, { limit: 1 })).rows).to.deep.equal([]);
+      expect((await finish(old.items)).jobs).to.deep.equal([]);
+      expect(await expired()).to.deep.equal([]);
+      expect(await store.job('ten_1', open.id)).to.include({ total: 1 });
+    });
+
+    it('accepts a job of many items, slice by slice', async () => {
+      const count = Number(process.env.TEST_JOB_ITEMS ?? 2_500);
+      const { id, items } = await create(count);
+      const waiting = { waiting: count, running: 0, oldestWaitingAt: store.clock.now };
+      expect(await store.stats()).to.deep.equal(waiting);
+      await store.queued(items);
+      expect(await store.start(items)).to.have.length(count);
+      expect((await finish(items)).jobs).to.have.length(1);
+      await store.remove(id);
+      expect(await store.item({ job: id, index: count - 1 })).to.equal(undefined);
+    });
+  }));
+
+/** What every process asks again and again, or at each request for a job, and the index by which both databases find it. */
+const looks: [what: string, index: string, ask: (store: JobStore) => Promise<unknown>][] = [
+  ['items for the queue', 'jobs_open', (store) => store.unqueued({ most: 500, ahead: 500, idleMs: 1_000 })],
+  ['tenants with open jobs', 'jobs_open', (store) => store.openTenants()],
+  ['figures for the metrics', 'jobs_open', (store) => store.stats()],
+  ['jobs that are to be forgotten', 'jobs_ended', (store) => store.expired(5, { most: 20, skip: 0 })],
+  ['jobs with inputs that are to be removed', 'jobs_holding', (store) => store.uncleared(20)],
+  ['what a tenant’s jobs hold', 'jobs_holding', (store) => store.held('ten_1')],
+];
+
+/** Makes 20,000 jobs that have ended. */
+const seed = `with recursive c(x) as (select 1 union all select x + 1 from c where x < 20000)
+  insert into jobs (id, tenant_id, key_id, service, bytes, created_at, moved_at, finished_at,
+    total, unqueued, started, running, done, failed, cancelled)
+  select 'job_' || x, 'ten_' || (x % 50), 'k', 's', 0, 1, 1, 1000 + x, 1, 0, 1, 0, 1, 0, 0 from c`;
+
+describe('jobs/store, with many jobs that have ended', () =>
+  onEachDatabase((database) => {
+    it('finds what is asked again and again without looking at them', async () => {
+      const { kind, location, connect } = database();
+      await connect();
+      const asked: CompiledQuery[] = [];
+      const db = new Kysely<NoTables>({
+        dialect:
+          kind === 'sqlite'
+            ? sqliteDialect(openConnection(join(location, 'gateway.db')))
+            : new PostgresDialect({ pool: new pg.Pool({ connectionString: location }) }),
+        log: ({ query }) => void asked.push(query),
+      });
+      try {
+        await sql.raw(seed).execute(db);
+        // As PostgreSQL does by itself, a minute later.
+        if (kind === 'postgres') await sql`analyze jobs`.execute(db);
+        const store = createJobStore(createAccess(db, kind)());
+        await storeJob(store, 1);
+        for (const [what, index, ask] of looks) {
+          asked.length = 0;
+          await ask(store);
+          const found = new Set<string>();
+          for (const query of asked.filter((query) => query.sql.includes('"jobs"')))
+            for (const each of await indexesOf(db, kind, query)) found.add(each);
+          found.delete('the key');
+          expect([...found], what).to.deep.equal([index]);
+        }
+      } finally {
+        await db.destroy();
+      }
+    });
+  }));
+
+/** By which indexes a query would read the jobs. */
+async function indexesOf(
+  db: Kysely<NoTables>,
+  kind: DatabaseKind,
+  { sql: text, parameters, query, queryId }: CompiledQuery,
+): Promise<string[]> {
+  const explain = kind === 'sqlite' ? 'explain query plan' : 'explain';
+  const asked = { sql: `${explain} ${text}`, parameters, query, queryId };
+  const { rows } = await db.executeQuery<{ detail?: string; 'QUERY PLAN'?: string }>(asked);
+  return rows.flatMap((row) => {
+    const line = row.detail ?? row['QUERY PLAN'] ?? '';
+    if (!/(?:SCAN|SEARCH) jobs\b|Seq Scan on jobs\b|Index (?:Only )?Scan/.test(line)) return [];
+    const index = /(?:INDEX|Scan using|Index Scan on) (\w+)/.exec(line)?.[1] ?? 'none';
+    return /autoindex|pkey/.test(index) ? ['the key'] : [index];
+  });
+}

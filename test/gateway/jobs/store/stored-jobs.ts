@@ -1,8 +1,7 @@
 import type { Access, Database } from '../../../../gateway/database/database.js';
 import { createJobId, type ItemInput, type ItemRef } from '../../../../gateway/jobs/model.js';
 import type { NewJob } from '../../../../gateway/jobs/store/create.js';
-import type { JobStore } from '../../../../gateway/jobs/store/job-store.js';
-import { createJobStore } from '../../../../gateway/jobs/store/job-store.js';
+import { createJobStore, type JobStore } from '../../../../gateway/jobs/store/job-store.js';
 import type { JobTables } from '../../../../gateway/jobs/store/tables.js';
 import type { EndedItem } from '../../../../gateway/jobs/store/transitions.js';
 
@@ -56,11 +55,8 @@ export function done(ref: ItemRef, at = start): EndedItem {
 /** An item that failed, as a call that was answered 400. */
 export function failed(ref: ItemRef, at = start): EndedItem {
   const { usage } = done(ref, at);
-  const error = {
-    code: 'invalid_input',
-    message: 'No.',
-    details: [{ field: 'text', problem: 'is missing' }],
-  };
+  const details = [{ field: 'text', problem: 'is missing' }];
+  const error = { code: 'invalid_input', message: 'No.', details };
   return { ...ref, end: { state: 'failed', error }, ...(usage && { usage: { ...usage, status: 400 } }) };
 }
 
@@ -71,7 +67,7 @@ export async function counted({ access }: TestStore): Promise<{ calls: number; e
   return { calls: sum(({ calls }) => calls), errors: sum(({ errors_client }) => errors_client) };
 }
 
-/** What webhooks are to be told. */
+/** What is to be delivered to webhooks. */
 export async function deliveries({ access }: TestStore) {
   const rows = await access.run((db) => db.selectFrom('webhook_deliveries').selectAll().execute());
   return rows.map((row) => ({ ...row, payload: JSON.parse(row.payload) }));

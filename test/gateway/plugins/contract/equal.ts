@@ -1,4 +1,4 @@
-/** Whether two types are the same, `any` and `readonly` told apart. */
+/** Whether two types are the same, `any` and `readonly` distinguished. */
 export type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
 /** Compiles only for `true`. */

@@ -1,25 +1,22 @@
 /** Compiled, never run: what an author gets wrong is an error where it stands, so each comment is on the line above it. */
 import {
   defineHelper,
+  fail,
   type OutputFormat,
   pictureOutput,
   pictureOutputRules,
   type Schema,
 } from '../../../../gateway/helper.js';
+import { output } from './right.js';
 
 const summary = 'Some.';
 const handler = () => ({});
 
+const input = { type: 'object' } as const;
+
 export const keywords = [
-  defineHelper({
-    summary,
-    input: {
-      type: 'object',
-      // @ts-expect-error of the whole input
-      propertis: {},
-    },
-    handler,
-  }),
+  // @ts-expect-error of the whole input
+  defineHelper({ summary, input: { type: 'object', propertis: {} }, handler }),
   defineHelper({
     summary,
     input: {
@@ -30,36 +27,21 @@ export const keywords = [
         right: { type: 'integer', minimum: 1 },
         list: {
           type: 'array',
-          items: {
-            type: 'object',
-            // @ts-expect-error in a list of objects
-            properties: { a: { type: 'string', maxLenght: 5 } },
-          },
+          // @ts-expect-error in a list of objects
+          items: { type: 'object', properties: { a: { type: 'string', maxLenght: 5 } } },
         },
-        either: {
-          oneOf: [
-            { type: 'integer' },
-            // @ts-expect-error in an alternative
-            { type: 'string', colour: true },
-          ],
-        },
+        // @ts-expect-error in an alternative
+        either: { oneOf: [{ type: 'integer' }, { type: 'string', colour: true }] },
+        // @ts-expect-error a format: none is known to the gateway
+        mail: { type: 'string', format: 'email' },
       },
-      definitions: {
-        // @ts-expect-error in a definition
-        size: { type: 'integer', maximun: 5 },
-      },
+      // @ts-expect-error in a definition
+      definitions: { size: { type: 'integer', maximun: 5 } },
     },
     handler,
   }),
-  defineHelper({
-    summary,
-    input: {
-      type: 'object',
-      // @ts-expect-error a type that there is not
-      properties: { n: { type: 'int' } },
-    },
-    handler,
-  }),
+  // @ts-expect-error a type that there is not
+  defineHelper({ summary, input: { type: 'object', properties: { n: { type: 'int' } } }, handler }),
   defineHelper({
     summary,
     input: {
@@ -69,31 +51,10 @@ export const keywords = [
     },
     handler,
   }),
-  defineHelper({
-    summary,
-    input: {
-      type: 'object',
-      // @ts-expect-error a format: none is known to the gateway
-      properties: { mail: { type: 'string', format: 'email' } },
-    },
-    handler,
-  }),
-  defineHelper({
-    summary,
-    input: {
-      type: 'object',
-      // @ts-expect-error a keyword that may not stand at the top
-      patternProperties: {},
-    },
-    handler,
-  }),
-  defineHelper({
-    summary,
-    input: { type: 'object' },
-    // @ts-expect-error in the output
-    output: { type: 'object', properties: { n: { type: 'integer', minimun: 1 } } },
-    handler,
-  }),
+  // @ts-expect-error a keyword that may not stand at the top
+  defineHelper({ summary, input: { type: 'object', patternProperties: {} }, handler }),
+  // @ts-expect-error in the output
+  defineHelper({ summary, input, output: { type: 'object', properties: { n: { minimun: 1 } } }, handler }),
 ];
 
 const word = { type: 'string', maxLenght: 64 } as const;
@@ -104,6 +65,7 @@ export const apart = [
   { type: 'string', maxLenght: 64 } satisfies Schema,
 ];
 
+const measure = { minimum: 0, maximum: 9 } as const;
 export const defaults = [
   defineHelper({
     summary,
@@ -118,33 +80,20 @@ export const defaults = [
         c: { type: 'string', choice: { png: [], jpg: ['jpeg'] }, default: 'gif' },
         // @ts-expect-error a list of others
         l: { type: 'array', items: { type: 'string' }, default: [1] },
-        o: {
-          type: 'object',
-          properties: { width: { type: 'integer' } },
-          required: ['width'],
-          // @ts-expect-error an object without what it must have
-          default: {},
-        },
+        // @ts-expect-error an object without what it must have
+        o: { type: 'object', properties: { width: { type: 'integer' } }, required: ['width'], default: {} },
         // @ts-expect-error under a reference
         r: { $ref: '#/definitions/size', default: 'large' },
         right: { type: 'string', choice: { png: [], jpg: ['jpeg'] }, default: 'JPEG' },
         color: { type: 'string', color: true, default: 'black' },
         share: { type: ['number', 'string'], fraction: true, default: '50%' },
         ink: { type: 'string', color: { auto: true }, default: 'auto' },
-        size: {
-          type: ['integer', 'string'],
-          measure: { minimum: 4, maximum: 9, auto: true },
-          default: 'auto',
-        },
-        margin: {
-          type: ['integer', 'string'],
-          measure: { minimum: 0, maximum: 9, percent: true },
-          default: '5%',
-        },
-        // @ts-expect-error auto is not taken
-        m: { type: ['integer', 'string'], measure: { minimum: 0, maximum: 9 }, default: 'auto' },
+        size: { type: ['integer', 'string'], measure: { ...measure, auto: true }, default: 'auto' },
+        margin: { type: ['integer', 'string'], measure: { ...measure, percent: true }, default: '5%' },
+        // @ts-expect-error auto is not accepted
+        m: { type: ['integer', 'string'], measure, default: 'auto' },
         // @ts-expect-error nor per cent
-        p: { type: ['integer', 'string'], measure: { minimum: 0, maximum: 9, auto: true }, default: '5%' },
+        p: { type: ['integer', 'string'], measure: { ...measure, auto: true }, default: '5%' },
         list: { type: 'array', items: { type: 'string' }, default: ['a'] },
         nothing: { type: ['string', 'null'], default: null },
       },
@@ -154,48 +103,33 @@ export const defaults = [
   }),
 ];
 
+const wrap = { type: 'boolean', default: false } as const;
 export const conditions = [
   defineHelper({
     summary,
     input: {
       type: 'object',
-      properties: { ...pictureOutput, wrap: { type: 'boolean', default: false }, lines: { type: 'integer' } },
+      properties: { ...pictureOutput, wrap, lines: { type: 'integer' } },
       onlyWith: { ...pictureOutputRules, lines: { wrap: [true] } },
     },
     handler: ({ format, quality }) => ({ format: format satisfies OutputFormat, quality }),
   }),
   defineHelper({
     summary,
-    input: {
-      type: 'object',
-      properties: { wrap: { type: 'boolean' } },
-      // @ts-expect-error of no parameter
-      onlyWith: { lines: { wrap: [true] } },
-    },
+    // @ts-expect-error of no parameter
+    input: { type: 'object', properties: { wrap }, onlyWith: { lines: { wrap: [true] } } },
     handler,
   }),
   defineHelper({
     summary,
-    input: {
-      type: 'object',
-      properties: { wrap: { type: 'boolean' }, lines: { type: 'integer' } },
-      // @ts-expect-error on no parameter
-      onlyWith: { lines: { wrapp: [true] } },
-    },
+    // @ts-expect-error on no parameter
+    input: { type: 'object', properties: { wrap, lines: {} }, onlyWith: { lines: { wrapp: [true] } } },
     handler,
   }),
-  defineHelper({
-    summary,
-    input: {
-      type: 'object',
-      // @ts-expect-error a measure without its bounds
-      properties: { width: { type: ['integer', 'string'], measure: true } },
-    },
-    handler,
-  }),
+  // @ts-expect-error a measure without its bounds
+  defineHelper({ summary, input: { type: 'object', properties: { width: { measure: true } } }, handler }),
 ];
 
-const input = { type: 'object' } as const;
 export const declarations = [
   // @ts-expect-error the handler is missing under its name
   defineHelper({ summary, input, handlr: handler }),
@@ -227,6 +161,17 @@ export const declarations = [
   defineHelper({ summary, input, config: { key: { secret: true } }, handler }),
   // @ts-expect-error a misspelt field of a setting
   defineHelper({ summary, input, config: { key: { env: 'A', secrt: true } }, handler }),
-  // @ts-expect-error a result that is none
+];
+
+export const results = [
+  // @ts-expect-error neither data nor bytes
   defineHelper({ summary, input, handler: () => 'text' }),
+  // @ts-expect-error what is required is missing
+  defineHelper({ summary, input, output, handler: () => ({ words: [] }) }),
+  // @ts-expect-error not one of the values
+  defineHelper({ summary, input, output, handler: () => ({ kind: 'prime' }) }),
+  // @ts-expect-error of another type
+  defineHelper({ summary, input, output, handler: async () => ({ kind: 'odd', words: 'one' }) }),
+  // @ts-expect-error a code that is the gateway's own
+  fail('internal', 'No.'),
 ];

@@ -1,3 +1,4 @@
+/** Compiled, never run: what handlers and callers see of a schema. */
 import type {
   BorderOptions,
   DryrunInputOf,
@@ -9,141 +10,117 @@ import type {
 } from '../../../../gateway/helper.js';
 import type { Equal, Expect } from './equal.js';
 
-/** Compiled, never run: what a handler gets for a schema. */
+/** The rows whose first part does not describe the values of their second part. */
+type Wrong<Rows extends readonly unknown[]> = {
+  [At in keyof Rows]: Rows[At] extends [infer S, infer Value]
+    ? Equal<ValueOf<S>, Value> extends true
+      ? never
+      : Rows[At]
+    : never;
+}[number];
 
 type Plain = [
-  Expect<Equal<ValueOf<{ type: 'string'; maxLength: 5 }>, string>>,
-  Expect<Equal<ValueOf<{ type: 'integer' }>, number>>,
-  Expect<Equal<ValueOf<{ type: 'boolean' }>, boolean>>,
-  Expect<Equal<ValueOf<{ type: 'null' }>, null>>,
-  Expect<Equal<ValueOf<{ type: readonly ['number', 'string'] }>, number | string>>,
-  Expect<Equal<ValueOf<{ type: 'string'; nullable: true }>, string | null>>,
-  Expect<Equal<ValueOf<{ const: 'circle' }>, 'circle'>>,
-  Expect<Equal<ValueOf<{ enum: readonly ['a', 2, null] }>, 'a' | 2 | null>>,
-  Expect<Equal<ValueOf<{ type: 'string'; enum: readonly string[] }>, string>>,
-  Expect<Equal<ValueOf<{ description: 'Anything.' }>, unknown>>,
-  Expect<Equal<ValueOf<true>, unknown>>,
-  Expect<Equal<ValueOf<false>, never>>,
+  [{ type: 'string'; maxLength: 5 }, string],
+  [{ type: 'integer' }, number],
+  [{ type: 'boolean' }, boolean],
+  [{ type: 'null' }, null],
+  [{ type: readonly ['number', 'string'] }, number | string],
+  [{ type: 'string'; nullable: true }, string | null],
+  [{ const: 'circle' }, 'circle'],
+  [{ enum: readonly ['a', 2, null] }, 'a' | 2 | null],
+  [{ type: 'string'; enum: readonly string[] }, string],
+  [{ description: 'Anything.' }, unknown],
+  [true, unknown],
+  [false, never],
+  // Of a schema that is only known to be one, nothing is known.
+  [Schema, unknown],
 ];
 
-type Length<Setting> = { type: readonly ['integer', 'string']; measure: Setting };
+type Length<Setting> = {
+  type: readonly ['integer', 'string'];
+  measure: { minimum: 0; maximum: 9 } & Setting;
+};
 type NormalForms = [
-  // What a handler gets goes to a picture as it is.
-  Expect<Equal<ValueOf<Length<{ minimum: 0; maximum: 9; percent: true }>>, Measure>>,
-  Expect<Equal<BorderOptions['width'], Measure>>,
-  Expect<Equal<ValueOf<{ type: 'string'; color: true }>, `#${string}`>>,
-  Expect<Equal<ValueOf<{ type: readonly ['number', 'string']; fraction: true }>, number>>,
-  Expect<Equal<ValueOf<{ type: 'string'; choice: { png: []; jpg: ['jpeg'] } }>, 'png' | 'jpg'>>,
-  Expect<Equal<ValueOf<{ type: 'string'; drawable: true }>, string>>,
-  Expect<Equal<ValueOf<{ type: 'string'; color: { auto: true } }>, `#${string}` | 'auto'>>,
-  Expect<Equal<ValueOf<Length<{ minimum: 0; maximum: 9 }>>, number>>,
-  Expect<Equal<ValueOf<Length<{ minimum: 0; maximum: 9; percent: true }>>, number | `${number}%`>>,
-  Expect<Equal<ValueOf<Length<{ minimum: 0; maximum: 9; auto: true }>>, number | 'auto'>>,
-  Expect<
-    Equal<
-      ValueOf<Length<{ minimum: 0; maximum: 9; percent: true; auto: true }>>,
-      number | `${number}%` | 'auto'
-    >
-  >,
+  // A picture accepts what a handler gets.
+  [Length<{ percent: true }>, Measure],
+  [Length<{ percent: true }>, BorderOptions['width']],
+  [Length<{ percent: true }>, number | `${number}%`],
+  [Length<unknown>, number],
+  [Length<{ auto: true }>, number | 'auto'],
+  [Length<{ percent: true; auto: true }>, number | `${number}%` | 'auto'],
+  [{ type: 'string'; color: true }, `#${string}`],
+  [{ type: 'string'; color: { auto: true } }, `#${string}` | 'auto'],
+  [{ type: readonly ['number', 'string']; fraction: true }, number],
+  [{ type: 'string'; choice: { png: []; jpg: ['jpeg'] } }, 'png' | 'jpg'],
+  [{ type: 'string'; drawable: true }, string],
 ];
 
-type Lists = [
-  Expect<Equal<ValueOf<{ type: 'array'; items: { type: 'string' } }>, string[]>>,
-  Expect<Equal<ValueOf<{ type: 'array' }>, unknown[]>>,
-  Expect<
-    Equal<
-      ValueOf<{ type: 'array'; items: readonly [{ type: 'string' }, { type: 'integer' }] }>,
-      [string, number]
-    >
-  >,
-  Expect<
-    Equal<
-      ValueOf<{
-        type: 'array';
-        items: { type: 'object'; properties: { k: { type: 'string' } }; required: ['k'] };
-      }>,
-      { k: string }[]
-    >
-  >,
-];
-
-type Nested = ValueOf<{
+type Has<P, Required extends readonly string[] = readonly []> = {
   type: 'object';
-  properties: {
-    q: { type: 'integer'; default: 80 };
-    width: { type: 'number' };
-    inner: { type: 'object'; properties: { on: { type: 'boolean' } }; required: readonly ['on'] };
-  };
-  required: readonly ['width'];
-}>;
-type Objects = [
-  Expect<Equal<Nested, { q: number; width: number; inner?: { on: boolean } }>>,
-  Expect<Equal<ValueOf<{ type: 'object' }>, Record<string, unknown>>>,
-  Expect<
-    Equal<ValueOf<{ type: 'object'; additionalProperties: { type: 'number' } }>, Record<string, number>>
-  >,
-];
-
-type Shapes = ValueOf<{
-  oneOf: readonly [
+  properties: P;
+  required: Required;
+};
+type Text = { type: 'string' };
+type Count = { type: 'number' };
+type Combined = [
+  [{ type: 'array'; items: Text }, string[]],
+  [{ type: 'array' }, unknown[]],
+  [{ type: 'array'; items: readonly [Text, Count] }, [string, number]],
+  [{ type: 'array'; items: Has<{ k: Text }, readonly ['k']> }, { k: string }[]],
+  [{ type: 'object' }, Record<string, unknown>],
+  [{ type: 'object'; additionalProperties: Count }, Record<string, number>],
+  [
+    Has<
+      { q: { type: 'integer'; default: 80 }; width: Count; inner: Has<{ on: { type: 'boolean' } }, ['on']> },
+      ['width']
+    >,
+    { q: number; width: number; inner?: { on: boolean } },
+  ],
+  [{ anyOf: readonly [Text, Count] }, string | number],
+  [
     {
-      type: 'object';
-      properties: { kind: { const: 'circle' }; r: { type: 'number' } };
-      required: readonly ['kind', 'r'];
+      oneOf: readonly [
+        Has<{ kind: { const: 'circle' }; r: Count }, ['kind', 'r']>,
+        Has<{ kind: { const: 'square' }; side: Count }, ['kind', 'side']>,
+      ];
     },
-    {
-      type: 'object';
-      properties: { kind: { const: 'square' }; side: { type: 'number' } };
-      required: readonly ['kind', 'side'];
+    { kind: 'circle'; r: number } | { kind: 'square'; side: number },
+  ],
+  [
+    Has<{ a: Text; b: Count }> & { anyOf: readonly [{ required: ['a'] }, { required: ['b'] }] },
+    { a: string; b?: number } | { a?: string; b: number },
+  ],
+  [
+    Has<{ name: Text }, ['name']> & {
+      allOf: readonly [{ properties: { age: Count } }, { $ref: '#/definitions/named' }];
+      definitions: { named: { properties: { nick: Text }; required: ['nick'] } };
     },
-  ];
-}>;
-type OneOfTwo = ValueOf<{
-  type: 'object';
-  properties: { a: { type: 'string' }; b: { type: 'number' } };
-  anyOf: readonly [{ required: readonly ['a'] }, { required: readonly ['b'] }];
-}>;
-type Beside = ValueOf<{
-  type: 'object';
-  properties: { name: { type: 'string' } };
-  required: readonly ['name'];
-  allOf: readonly [{ properties: { age: { type: 'integer' } } }, { $ref: '#/definitions/named' }];
-  definitions: { named: { properties: { nick: { type: 'string' } }; required: readonly ['nick'] } };
-}>;
-type Alternatives = [
-  Expect<Equal<Shapes, { kind: 'circle'; r: number } | { kind: 'square'; side: number }>>,
-  Expect<Equal<ValueOf<{ anyOf: readonly [{ type: 'string' }, { type: 'integer' }] }>, string | number>>,
-  Expect<Equal<OneOfTwo, { a: string; b?: number } | { a?: string; b: number }>>,
-  Expect<Equal<Beside, { name: string; age?: number; nick: string }>>,
+    { name: string; age?: number; nick: string },
+  ],
 ];
 
-type Tree = ValueOf<{
-  type: 'object';
-  properties: {
-    root: { $ref: '#/$defs/node' };
-    lost: { $ref: '#/$defs/gone' };
-    loop: { $ref: '#/$defs/loop' };
-  };
-  required: readonly ['root', 'lost', 'loop'];
-  $defs: {
-    node: {
-      type: 'object';
-      properties: { text: { type: 'string' }; children: { type: 'array'; items: { $ref: '#/$defs/node' } } };
-      required: readonly ['text', 'children'];
+type Tree = ValueOf<
+  Has<
+    { root: { $ref: '#/$defs/node' }; lost: { $ref: '#/$defs/gone' }; loop: { $ref: '#/$defs/loop' } },
+    ['root', 'lost', 'loop']
+  > & {
+    $defs: {
+      node: Has<
+        { text: Text; children: { type: 'array'; items: { $ref: '#/$defs/node' } } },
+        ['text', 'children']
+      >;
+      loop: { $ref: '#/$defs/loop' };
     };
-    loop: { $ref: '#/$defs/loop' };
-  };
-}>;
-type References = [
+  }
+>;
+
+export type Values = [
+  Expect<Equal<Wrong<Plain> | Wrong<NormalForms> | Wrong<Combined>, never>>,
   Expect<Equal<Tree['root']['children'][0]['children'][0]['text'], string>>,
-  Expect<Equal<Tree['lost'], unknown>>,
-  Expect<Equal<Tree['loop'], unknown>>,
+  Expect<Equal<[Tree['lost'], Tree['loop']], [unknown, unknown]>>,
 ];
 
-export type Values = [Plain, NormalForms, Lists, Objects, Alternatives, References];
-
-/** Compiled, never run: the three views of one input. */
-
+/** Handlers, dry runs and callers see one input differently. */
 const schema = {
   type: 'object',
   properties: {
@@ -165,7 +142,7 @@ interface Got {
   format: 'png' | 'jpg';
   size?: { width: number; unit: 'px' | 'em' };
 }
-interface Rehearsed extends Omit<Got, 'text'> {
+interface DryRun extends Omit<Got, 'text'> {
   text?: string;
 }
 interface Sent {
@@ -178,12 +155,7 @@ type Same<T> = { [K in keyof T]: T[K] };
 
 export type InputViews = [
   Expect<Equal<InputOf<typeof schema>, Same<Got>>>,
-  Expect<Equal<Same<DryrunInputOf<typeof schema>>, Same<Rehearsed>>>,
+  Expect<Equal<Same<DryrunInputOf<typeof schema>>, Same<DryRun>>>,
   Expect<Equal<SentInputOf<typeof schema>, Same<Sent>>>,
-];
-
-/** Without parameters there is none, and of a schema that is only known to be one nothing can be said. */
-export type Bare = [
   Expect<Equal<InputOf<{ type: 'object' }>, Record<never, never>>>,
-  Expect<Equal<ValueOf<Schema>, unknown>>,
 ];

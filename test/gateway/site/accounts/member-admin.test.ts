@@ -1,199 +1,274 @@
 import { expect } from 'chai';
-import type { User } from '../../../../gateway/site/accounts/account.js';
-import { createFirstOperator, firstOperatorEmail } from '../../../../gateway/site/accounts/first-operator.js';
+import {
+  createFirstOperator,
+  firstOperatorEmail,
+  resetOperator,
+  type User,
+} from '../../../../gateway/site/accounts/account.js';
 import { createInvitations, createPeople } from '../../../../gateway/site/accounts/people.js';
+import { createSignIn } from '../../../../gateway/site/accounts/sign-in.js';
+import { createFormMarks } from '../../../../gateway/site/form-guard.js';
+import { loadSecret } from '../../../../gateway/site/site.js';
 import type { SiteDatabase } from '../../../../gateway/site/tables.js';
 import { onEachDatabase } from '../../databases.js';
 import { createTestMembers, operatorNamed, outcome } from '../members.js';
-import { openConnectDatabase } from '../test-site.js';
+import { client, type OpenedSiteDatabase, openConnectDatabase, signInSettings } from '../test-site.js';
 
 const day = 86_400_000;
-const address = '192.0.2.1';
+const { address } = client;
 const account = (email: string) => ({ email, name: '', password: 'correct horse battery' });
+const codeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'done',
+    (error) => error.code,
+  );
 
-describe('site/accounts/member-admin', () => {
+describe('site/accounts', () => {
   onEachDatabase((database) => {
-    let connect: SiteDatabase;
-    let second: SiteDatabase;
-    let first: User;
+    let connect: OpenedSiteDatabase;
+    let second: OpenedSiteDatabase;
     beforeEach(async () => {
       // The store makes the file and the tables of tenants.
       await database().open();
       connect = await openConnectDatabase(database());
       second = await openConnectDatabase(database());
-      await createFirstOperator(connect);
-      first = await operatorNamed(connect, firstOperatorEmail);
     });
-    afterEach(() => Promise.all([connect.handle.destroy(), second.handle.destroy()]));
+    afterEach(() => Promise.all([connect.close(), second.close()]));
 
-    it('takes up an invitation once, though two try at the same moment', async () => {
-      const one = createTestMembers(connect);
-      const two = createTestMembers(second);
-      const { token } = await one.invite('ten_1', 'Ada', first);
-      const joined = await Promise.all([
-        outcome(one.joinAs(token, account('ada@example.com'), address)),
-        outcome(two.joinAs(token, account('eve@example.com'), address)),
-      ]);
-      expect(joined.sort()).to.deep.equal(['invalid', 'joined']);
-      expect(await createPeople(second).members('ten_1')).to.have.length(1);
-      expect(await createInvitations(connect).open('ten_1')).to.deep.equal([]);
-      const users = await connect.run((db) => db.selectFrom('connect_users').select('email').execute());
-      expect(users.map(({ email }) => email))
-        .to.have.length(2)
-        .and.include(firstOperatorEmail);
+    it('have one secret, whichever gateway starts first', async () => {
+      const [one, two] = await Promise.all([loadSecret(connect), loadSecret(second)]);
+      expect(one).to.match(/^[\w-]{43}$/);
+      expect([two, await loadSecret(second)]).to.deep.equal([one, one]);
     });
 
-    it('leaves an invitation open when the e-mail has an account already', async () => {
-      const members = createTestMembers(connect);
-      const ada = account('ada@example.com');
-      await members.joinAs((await members.invite('ten_1', 'Ada', first)).token, ada, address);
-      const { token } = await members.invite(null, 'Ada', first);
-      expect(await outcome(members.joinAs(token, ada, address))).to.equal('email_taken');
-      const people = createPeople(connect);
-      const [user] = await people.members('ten_1');
-      await members.join(token, user as User);
-      expect((await people.operators()).map(({ email }) => email)).to.include('ada@example.com');
-      expect((await people.rights(user?.id ?? '')).operator).to.equal(true);
-    });
-
-    it('tells nobody without an invitation whether there is an account', async () => {
-      const members = createTestMembers(connect);
-      for (const email of [firstOperatorEmail.replace('local', 'example'), 'operator@gateway.local']) {
-        expect(await outcome(members.joinAs('no-such-token', account(email), address))).to.equal('invalid');
-      }
-    });
-
-    it('keeps of an invitation only the hash, and lets it run out after seven days', async () => {
+    it('let a form through once, on whichever gateway, and forget it after a day', async () => {
       let now = Date.now();
-      const members = createTestMembers(connect, () => now);
-      const invitations = createInvitations(connect, () => now);
-      const { token } = await members.invite('ten_1', 'Ada', first);
-      const rows = await connect.run((db) => db.selectFrom('connect_invitations').selectAll().execute());
-      expect(JSON.stringify(rows)).not.to.include(token);
-      now += 7 * day - 1;
-      expect(await invitations.find(token)).to.include({ tenant_id: 'ten_1' });
-      now += 1;
-      expect(await invitations.find(token)).to.equal(undefined);
-      expect(await outcome(members.join(token, first))).to.equal('invalid');
+      const [one, two] = [createFormMarks(connect, () => now), createFormMarks(second, () => now)];
+      const mark = one.mark();
+      expect((await Promise.all([one.claim(mark), two.claim(mark)])).sort()).to.deep.equal([false, true]);
+      await one.release(mark);
+      expect(await two.claim(mark)).to.equal(true);
+      now += day + 1;
+      await one.claim(one.mark());
+      const rows = await connect.run((db) => db.selectFrom('connect_once').selectAll().execute());
+      expect(rows).to.have.length(1);
     });
 
-    it('cancels an invitation of this tenant and of no other', async () => {
-      const members = createTestMembers(connect);
-      const { token } = await members.invite('ten_1', 'Ada', first);
-      const [{ id } = { id: '' }] = await createInvitations(connect).open('ten_1');
-      expect(await members.cancel('ten_2', id, first)).to.equal(false);
-      expect(await members.cancel(null, id, first)).to.equal(false);
-      expect(await members.cancel('ten_1', id, first)).to.equal(true);
-      expect(await createInvitations(connect).find(token)).to.equal(undefined);
+    it('begin with one first operator, though two gateways start at once', async () => {
+      const made = await Promise.all([createFirstOperator(connect), createFirstOperator(second)]);
+      const [operator, ...others] = made.filter((each) => each !== undefined);
+      expect(others).to.deep.equal([]);
+      expect(operator?.email).to.equal(firstOperatorEmail);
+      expect(operator?.password).to.match(/^([a-z2-9]{5}-){3}[a-z2-9]{5}$/);
+      expect(await createFirstOperator(second)).to.equal(undefined);
     });
 
-    it('says for whom an invitation has to be', async () => {
-      for (const note of ['', '  ', 'a'.repeat(101), 'two\nlines']) {
-        const refusal = await createTestMembers(connect)
-          .invite('ten_1', note, first)
-          .catch((error) => error);
-        expect(refusal, note).to.have.property('code', 'invalid_input');
-        expect(refusal.details).to.deep.equal([
-          { field: 'note', problem: 'must be 1 to 100 characters without control characters' },
-        ]);
-      }
-      expect((await createTestMembers(connect).invite('ten_1', ' Ada ', first)).note).to.equal('Ada');
-    });
-
-    /** An operator beside the first, with an invitation of theirs to a tenant and one to be an operator. */
-    async function createSecondOperator() {
-      const members = createTestMembers(connect);
-      const { token } = await members.invite(null, 'Bob', first);
-      await members.joinAs(token, account('bob@example.com'), address);
-      const bob = await operatorNamed(connect, 'bob@example.com');
-      const tokens = [
-        (await members.invite('ten_1', 'Eve', bob)).token,
-        (await members.invite(null, 'Eve', bob)).token,
-      ];
-      return { members, invitations: createInvitations(connect), tokens, bob };
-    }
-
-    it('ends the open invitations of an operator who is removed, and nobody else’s', async () => {
-      const { members, invitations, tokens, bob } = await createSecondOperator();
-      const { token } = await members.invite('ten_1', 'Ada', first);
-      await members.remove(null, bob.id, first);
-      for (const ended of tokens) {
-        expect(await invitations.find(ended)).to.equal(undefined);
-        expect(await outcome(members.join(ended, bob))).to.equal('invalid');
-      }
-      const rows = await connect.run((db) =>
-        db.selectFrom('connect_invitations').select(['created_by', 'used_at']).execute(),
-      );
-      expect(rows.filter(({ used_at }) => used_at === null)).to.have.length(1);
-      expect(await invitations.find(token)).to.include({ note: 'Ada' });
-    });
-
-    it('takes no invitation whose inviter is no operator when it is taken up', async () => {
-      const { members, invitations, tokens, bob } = await createSecondOperator();
-      await connect.run((db) => db.deleteFrom('connect_operators').where('user_id', '=', bob.id).execute());
-      for (const token of tokens) {
-        expect(await invitations.find(token)).to.equal(undefined);
-        expect(await outcome(members.joinAs(token, account('eve@example.com'), address))).to.equal('invalid');
-        expect(await outcome(members.join(token, bob))).to.equal('invalid');
-      }
-      expect(await invitations.open('ten_1')).to.deep.equal([]);
-      expect(await createPeople(connect).members('ten_1')).to.deep.equal([]);
-    });
-
-    it('ends what a removed member invited to the tenant, and to no other', async () => {
-      const { members, invitations, tokens, bob } = await createSecondOperator();
-      await members.join((await members.invite('ten_1', 'Bob', first)).token, bob);
-      await members.remove('ten_1', bob.id, first);
-      expect(await members.remove('ten_1', bob.id, first).catch((error) => error)).to.include({
-        code: 'not_found',
-        message: 'This person is not here any more.',
+    describe('sessions', () => {
+      let now: number;
+      let password: string;
+      beforeEach(async () => {
+        now = Date.now();
+        password = (await createFirstOperator(connect))?.password ?? '';
       });
-      expect(await Promise.all(tokens.map((token) => invitations.find(token)))).to.have.nested.property(
-        '1.id',
-      );
-      expect(await invitations.find(tokens[0] ?? '')).to.equal(undefined);
+      function open(database: SiteDatabase) {
+        return createSignIn({ ...signInSettings, database, now: () => now });
+      }
+      async function enter(by = open(connect), text = password): Promise<string> {
+        const signed = await by.signIn(firstOperatorEmail, text, client);
+        return signed?.cookies[0]?.split(';')[0] ?? 'refused';
+      }
+
+      it('are known to every gateway, and ended on all', async () => {
+        const [one, two] = [open(connect), open(second)];
+        const cookie = await enter(one);
+        expect((await two.session(cookie))?.session.user.email).to.equal(firstOperatorEmail);
+        await two.signOut(cookie);
+        expect(await one.session(cookie)).to.equal(undefined);
+      });
+
+      it('are the newest of an account, and none that has expired', async () => {
+        const sessions = () => connect.run((db) => db.selectFrom('connect_sessions').selectAll().execute());
+        for (let n = 0; n < 21; n += 1) await enter();
+        expect(await sessions()).to.have.length(20);
+        now += day;
+        const newest = await enter();
+        expect(await sessions()).to.have.length(1);
+        expect(await open(connect).session(newest)).to.have.property('session');
+      });
+
+      it('are renewed in use for a day, and end when they rest', async () => {
+        const cookie = await enter();
+        const renewals: (number | undefined)[] = [];
+        for (const minutes of [59, 1, 59, 1, 24 * 60 - 1, 24 * 60]) {
+          now += minutes * 60_000;
+          renewals.push((await open(connect).session(cookie))?.cookies.length);
+        }
+        expect(renewals).to.deep.equal([0, 1, 0, 1, 1, undefined]);
+      });
+
+      it('end when an operator who forgot the password gets another', async () => {
+        const cookie = await enter();
+        const reset = await resetOperator(second, undefined, 'cli:root');
+        expect(reset.email).to.equal(firstOperatorEmail);
+        expect(await open(connect).session(cookie)).to.equal(undefined);
+        expect(await enter()).to.equal('refused');
+        expect(await enter(open(connect), reset.password)).not.to.equal('refused');
+        const nobody = 'nobody\u001b[31m@example.com';
+        const refusal = await resetOperator(second, nobody, 'cli:root').catch((error) => error);
+        const message = 'There is no operator "nobody\\u{1b}[31m@example.com".';
+        expect(refusal).to.include({ code: 'not_found', message });
+      });
     });
 
-    it('lets nobody in with an invitation that is taken up while its inviter is removed, or lets them in before', async () => {
-      const { members, tokens, bob } = await createSecondOperator();
-      const [joined] = await Promise.all([
-        outcome(createTestMembers(second).joinAs(tokens[0] ?? '', account('eve@example.com'), address)),
-        members.remove(null, bob.id, first),
-      ]);
-      expect(await createPeople(connect).members('ten_1')).to.have.length(joined === 'joined' ? 1 : 0);
-      expect(await createInvitations(connect).open(null)).to.deep.equal([]);
-    });
+    describe('invitations', () => {
+      let first: User;
+      let now: number;
+      beforeEach(async () => {
+        now = Date.now();
+        await createFirstOperator(connect);
+        first = await operatorNamed(connect, firstOperatorEmail);
+      });
+      const people = () => createPeople(connect);
+      const invitations = () => createInvitations(connect, () => now);
+      const members = (database = connect) => createTestMembers(database, () => now);
+      const invite = async (group: string | null, by = first) =>
+        (await members().invite(group, 'somebody', by)).token;
+      const joinAs = (token: string, email: string, database = connect) =>
+        outcome(members(database).joinAs(token, account(email), address));
 
-    it('lets one of two operators remain who remove each other at once', async () => {
-      const { bob } = await createSecondOperator();
-      const removed = await Promise.allSettled([
-        createTestMembers(connect).remove(null, bob.id, first),
-        createTestMembers(second).remove(null, first.id, bob),
-      ]);
-      expect(removed.map(({ status }) => status).sort()).to.deep.equal(['fulfilled', 'rejected']);
-      expect(await createPeople(connect).operators()).to.have.length(1);
-    });
+      /** An operator beside the first, with an invitation of theirs to a tenant and one to be an operator. */
+      async function createSecondOperator() {
+        expect(await joinAs(await invite(null), 'bob@example.com')).to.equal('joined');
+        const bob = await operatorNamed(connect, 'bob@example.com');
+        return { bob, tokens: [await invite('ten_1', bob), await invite(null, bob)] as const };
+      }
 
-    it('keeps the last operator', async () => {
-      const refusal = await createTestMembers(connect)
-        .remove(null, first.id, first)
-        .catch((error) => error);
-      expect(refusal).to.include({ code: 'forbidden', message: 'The last operator cannot be removed.' });
-    });
+      it('make one member, though two accept at the same moment', async () => {
+        const token = await invite('ten_1');
+        const joined = [joinAs(token, 'ada@example.com'), joinAs(token, 'eve@example.com', second)];
+        expect((await Promise.all(joined)).sort()).to.deep.equal(['invalid', 'joined']);
+        expect(await people().of('ten_1')).to.have.length(1);
+        expect(await invitations().open('ten_1')).to.deep.equal([]);
+        const users = await connect.run((db) => db.selectFrom('connect_users').select('email').execute());
+        expect(users).to.have.length(2);
+      });
 
-    it('does nothing for somebody who is no operator, or is one no more', async () => {
-      const { members, bob } = await createSecondOperator();
-      await members.remove(null, bob.id, first);
-      const [{ id } = { id: '' }] = await createPeople(connect).operators();
-      const refusals = await Promise.all(
-        [
-          members.invite('ten_1', 'Eve', bob),
-          members.cancel(null, 'any', bob),
-          members.remove(null, id, bob),
-        ].map((tried) => (tried as Promise<unknown>).catch((error) => error.code)),
-      );
-      expect(refusals).to.deep.equal(['forbidden', 'forbidden', 'forbidden']);
-      expect(await createInvitations(connect).open('ten_1')).to.deep.equal([]);
+      it('stay open when the e-mail has an account already, which can accept them', async () => {
+        await joinAs(await invite('ten_1'), 'ada@example.com');
+        const token = await invite(null);
+        expect(await joinAs(token, 'ada@example.com')).to.equal('email_taken');
+        const [user] = await people().of('ten_1');
+        await members().join(token, user as User);
+        expect((await people().rights(user?.id ?? '')).operator).to.equal(true);
+      });
+
+      it('are needed to learn whether there is an account', async () => {
+        for (const email of ['operator@gateway.example', firstOperatorEmail])
+          expect(await joinAs('no-such-token', email)).to.equal('invalid');
+      });
+
+      it('are in the database as a hash, and expire after seven days', async () => {
+        const token = await invite('ten_1');
+        const rows = await connect.run((db) => db.selectFrom('connect_invitations').selectAll().execute());
+        expect(JSON.stringify(rows)).not.to.include(token);
+        now += 7 * day - 1;
+        expect(await invitations().find(token)).to.include({ tenant_id: 'ten_1' });
+        now += 1;
+        expect(await invitations().find(token)).to.equal(undefined);
+        expect(await outcome(members().join(token, first))).to.equal('invalid');
+      });
+
+      it('are cancelled under their own tenant alone', async () => {
+        const token = await invite('ten_1');
+        const [{ id } = { id: '' }] = await invitations().open('ten_1');
+        const cancelled: boolean[] = [];
+        for (const group of ['ten_2', null, 'ten_1'])
+          cancelled.push(await members().cancel(group, id, first));
+        expect(cancelled).to.deep.equal([false, false, true]);
+        expect(await invitations().find(token)).to.equal(undefined);
+      });
+
+      it('say for whom they are', async () => {
+        for (const note of ['', '  ', 'a'.repeat(101), 'two\nlines']) {
+          const refusal = await members()
+            .invite('ten_1', note, first)
+            .catch((error) => error);
+          expect(refusal.code, note).to.equal('invalid_input');
+          expect(refusal.details).to.deep.equal([
+            { field: 'note', problem: 'must be 1 to 100 characters without control characters' },
+          ]);
+        }
+        expect((await members().invite('ten_1', ' Ada ', first)).note).to.equal('Ada');
+      });
+
+      it('end with the operator who made them, and nobody else’s', async () => {
+        const { tokens, bob } = await createSecondOperator();
+        const other = await invite('ten_1');
+        await members().remove(null, bob.id, first);
+        for (const token of tokens) {
+          expect(await invitations().find(token)).to.equal(undefined);
+          expect(await outcome(members().join(token, bob))).to.equal('invalid');
+        }
+        expect(await invitations().find(other)).to.include({ note: 'somebody' });
+      });
+
+      it('are refused where the inviter is no operator when they are used', async () => {
+        const { tokens, bob } = await createSecondOperator();
+        await connect.run((db) => db.deleteFrom('connect_operators').where('user_id', '=', bob.id).execute());
+        for (const token of tokens) {
+          expect(await invitations().find(token)).to.equal(undefined);
+          expect(await joinAs(token, 'eve@example.com')).to.equal('invalid');
+          expect(await outcome(members().join(token, bob))).to.equal('invalid');
+        }
+        expect([await invitations().open('ten_1'), await people().of('ten_1')]).to.deep.equal([[], []]);
+      });
+
+      it('of a removed member to the tenant end, and to no other', async () => {
+        const { tokens, bob } = await createSecondOperator();
+        await members().join(await invite('ten_1'), bob);
+        await members().remove('ten_1', bob.id, first);
+        const again = await members()
+          .remove('ten_1', bob.id, first)
+          .catch((error) => error);
+        expect(again).to.include({ code: 'not_found', message: 'This person is not here any more.' });
+        expect(await invitations().find(tokens[0])).to.equal(undefined);
+        expect(await invitations().find(tokens[1])).to.have.property('id');
+      });
+
+      it('let nobody in while their inviter is removed, or let them in before', async () => {
+        const { tokens, bob } = await createSecondOperator();
+        const [joined] = await Promise.all([
+          joinAs(tokens[0], 'eve@example.com', second),
+          members().remove(null, bob.id, first),
+        ]);
+        expect(await people().of('ten_1')).to.have.length(joined === 'joined' ? 1 : 0);
+        expect(await invitations().open(null)).to.deep.equal([]);
+      });
+
+      it('and removals leave one of two operators who remove each other at once, and the last', async () => {
+        const { bob } = await createSecondOperator();
+        const removed = [members().remove(null, bob.id, first), members(second).remove(null, first.id, bob)];
+        const codes = await Promise.all(removed.map(codeOf));
+        expect(codes.sort()).to.deep.equal(['done', 'forbidden']);
+        const [last, ...others] = await people().of(null);
+        expect(others).to.deep.equal([]);
+        const refusal = await members()
+          .remove(null, last?.id ?? '', last as User)
+          .catch((error) => error);
+        expect(refusal).to.include({ code: 'forbidden', message: 'The last operator cannot be removed.' });
+      });
+
+      it('are nothing for somebody who is no operator, or no longer', async () => {
+        const { bob } = await createSecondOperator();
+        await members().remove(null, bob.id, first);
+        const tried = [
+          members().invite('ten_1', 'Eve', bob),
+          members().cancel(null, 'any', bob),
+          members().remove(null, first.id, bob),
+        ];
+        expect(await Promise.all(tried.map(codeOf))).to.deep.equal(['forbidden', 'forbidden', 'forbidden']);
+        expect(await invitations().open('ten_1')).to.deep.equal([]);
+      });
     });
   });
 });

@@ -1,3 +1,0 @@
-import { closeNestedPeerTests } from './close-nested-peer.js';
-
-closeNestedPeerTests(2000);

@@ -1,3 +1,0 @@
-import { lateCompileTests } from './late-compile.js';
-
-lateCompileTests(2000);
