@@ -53,6 +53,7 @@ export function supervise({ openLog, dev = false }: SuperviseOptions): void {
   let exitCode = 0;
   let inspectors = 0;
   let endAs = () => process.exit(exitCode);
+  let logged = Promise.resolve();
 
   const logOf = once(() => openLog(first as Ready));
   // Most hosts have one process, which needs none.
@@ -198,7 +199,7 @@ export function supervise({ openLog, dev = false }: SuperviseOptions): void {
     slot.hasLeft();
     if (phase === 'stopping') {
       if (slot.ready && exit.code !== 0) exitCode = 1;
-      if (slots.size === 0) endAs();
+      endIfEmpty();
     } else if (replacement.ended(slot, exit) || current.get(slot.number) !== slot) return;
     else if (phase === 'starting' && slot.hasFailed) waitForChange();
     else if (phase === 'starting') failedToStart(exit);
@@ -238,7 +239,7 @@ export function supervise({ openLog, dev = false }: SuperviseOptions): void {
       process.exit(1);
     }
     if (phase === 'stopping') {
-      if (slots.size === 0) endAs();
+      endIfEmpty();
       return;
     }
     if (slot.generation !== current) {
@@ -272,12 +273,15 @@ export function supervise({ openLog, dev = false }: SuperviseOptions): void {
   }
 
   /** Never rejects: a host without memory or files to open the log must not lose what still serves. */
-  async function log(level: 'info' | 'error', what: object, message: string): Promise<void> {
-    try {
-      (await logOf())[level](what, message);
-    } catch {
-      process.stderr.write(`helper-gateway: ${message}: ${JSON.stringify(what)}\n`);
-    }
+  function log(level: 'info' | 'error', what: object, message: string): Promise<void> {
+    logged = logged.then(async () => {
+      try {
+        (await logOf())[level](what, message);
+      } catch {
+        process.stderr.write(`helper-gateway: ${message}: ${JSON.stringify(what)}\n`);
+      }
+    });
+    return logged;
   }
 
   /** A process in a loop receives no signal, and one that waits for what never comes does not end by itself. */
@@ -320,7 +324,12 @@ export function supervise({ openLog, dev = false }: SuperviseOptions): void {
       if (!ready || (generation !== current && leavingSince === undefined)) child.kill('SIGKILL');
       else if (leavingSince === undefined) sendTo(child, { kind: 'signal', signal });
     }
-    if (slots.size === 0) endAs();
+    endIfEmpty();
+  }
+
+  /** Loading the log may take longer than the end of the process that it is about. */
+  function endIfEmpty(): void {
+    if (slots.size === 0) void logged.then(() => endAs());
   }
 
   /** SIGHUP reloads; from a terminal that was closed it ends the gateway. */

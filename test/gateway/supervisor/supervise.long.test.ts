@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { checkFolder } from '../../../gateway/commands/plugins/check.js';
 import { PluginError } from '../../../gateway/plugins/registry.js';
+import { processVariable } from '../../../gateway/supervisor/messages.js';
 import { createBackOff } from '../../../gateway/supervisor/supervise.js';
 import { skipWithout, until } from '../../needs.js';
 import { answering } from '../answering.js';
@@ -19,6 +20,13 @@ const loop = `import { writeSync } from 'node:fs';
 const loop = () => { writeSync(2, 'looping\\n'); for (;;); };`;
 const inline = `${loop}
 export default { summary: 'Loops.', runs: 'inline', input: { type: 'object' }, handler: loop };`;
+/** For the supervisor, loading the log takes longer than the end of a process that is killed. */
+const slowLog = `import { register } from 'node:module';
+const hooks = \`export async function resolve(specifier, context, next) {
+  if (specifier.startsWith('./log-')) await new Promise((done) => setTimeout(done, 3000));
+  return next(specifier, context);
+}\`;
+if (!process.env.${processVariable}) register('data:text/javascript,' + encodeURIComponent(hooks));`;
 const watchdog = new URL('../../../pool/task-limits.js', import.meta.url).href;
 
 describe('the supervisor', function () {
@@ -138,7 +146,9 @@ describe('the supervisor', function () {
 
     it('ends an inline helper that never ends at SIGTERM', async () => {
       await writeFile(join(folder, 'loop.mjs'), inline);
-      const served = await start({ HELPER_PLUGINS: folder, HELPER_TASK_TIMEOUT_MS: '500' });
+      const slow = `--import=data:text/javascript,${encodeURIComponent(slowLog)}`;
+      const options = { HELPER_TASK_TIMEOUT_MS: '500', NODE_OPTIONS: slow };
+      const served = await start({ HELPER_PLUGINS: folder, ...options });
       const [serving = 0] = served.pids();
       void callOnce(`${served.url}/loop?ak=${served.key}`);
       await served.until(() => served.written().includes('looping'));
