@@ -24,7 +24,7 @@ import { createUsageMeter } from './usage/meter.js';
 import { pruneUsage } from './usage/store.js';
 
 /** For an author who waits for reloads. */
-export interface DevMode {
+interface DevMode {
   /** Files that cannot be loaded, which are left out or served as before. */
   readonly problems: PluginProblem[];
   /** Called once everything that can be loaded is loaded. */

@@ -140,7 +140,7 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-export interface GatewayErrorOptions {
+interface GatewayErrorOptions {
   /** Public text in place of the table's. */
   message?: string;
   details?: FieldProblem[];

@@ -1,7 +1,7 @@
 import type { Database, OpenOptions } from './database.js';
 import { openSqlite } from './sqlite.js';
 
-export interface DatabaseLocation {
+interface DatabaseLocation {
   /** `postgres://…`; without it the database is the embedded one. */
   databaseUrl?: string | undefined;
   dataDir: string;

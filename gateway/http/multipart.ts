@@ -66,7 +66,7 @@ export interface MultipartLimits {
   maxTextBytes: number;
 }
 
-export interface MultipartBody {
+interface MultipartBody {
   /** The bytes of each text field that came once, each alone in its ArrayBuffer; UTF-8 is checked later. */
   fields: Map<string, Uint8Array<ArrayBuffer>>;
   /** Names given twice, files under other names, and unreadable names: each once. */

@@ -52,7 +52,7 @@ export interface JobRequest {
 }
 
 /** What an item has come to: where its result lies, or its error as it would have been answered. */
-export type ItemAnswer =
+type ItemAnswer =
   | { state: 'done'; result: ItemResult; stored: StoredBytes }
   | { state: 'failed'; error: GatewayError }
   | { state: 'waiting' | 'running' | 'cancelled' };

@@ -37,7 +37,7 @@ import { isKeyId } from './schemas.js';
 import type { KeyStore, KeyTransaction } from './store.js';
 import { addTenant, createTenantChanges, createWebhookChanges, findTenant } from './tenant-changes.js';
 
-export interface KeyAdminOptions {
+interface KeyAdminOptions {
   store: KeyStore;
   /** The ids of all helpers, for checking scopes. */
   services: () => readonly string[];
@@ -270,7 +270,7 @@ function requireLiveKey(key: KeyWithSecrets, now: number): void {
 export const firstTenant = 'demo';
 
 /** With the key itself: to be printed now, it is stored nowhere. */
-export type FirstKey = Record<'tenant' | 'id' | 'key', string>;
+type FirstKey = Record<'tenant' | 'id' | 'key', string>;
 
 /** Makes the tenant `demo` with one key where there is no tenant; of several gateways that start, one does it. */
 export async function createFirstTenant(

@@ -64,7 +64,7 @@ export function createLimitsOf(defaults: EffectiveLimits): (own: TenantLimits) =
 }
 
 /** `headers` belong on the answer, whatever it turns out to be. */
-export type LimitVerdict =
+type LimitVerdict =
   | {
       allowed: true;
       headers: Record<string, string>;

@@ -115,7 +115,7 @@ interface CallHere {
 }
 
 /** The functions of a pool helper whose `inline` says which calls are short. */
-export type ShortFunctions = HelperFunctions & Required<Pick<HelperFunctions, 'inline'>>;
+type ShortFunctions = HelperFunctions & Required<Pick<HelperFunctions, 'inline'>>;
 
 export function mayBeShort(functions: HelperFunctions | undefined): functions is ShortFunctions {
   return functions?.inline !== undefined;

@@ -150,7 +150,7 @@ export function createWorkerLink(port: MessagePort, logLevel: string) {
 }
 
 /** Removes secret values from what is logged of a plugin. */
-export interface Redactor {
+interface Redactor {
   text(text: string): string;
   thrown(thrown: Thrown): Thrown;
 }

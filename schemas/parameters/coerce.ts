@@ -59,7 +59,7 @@ export function formsOf(
 }
 
 /** Reads the text of a query or form value; text that does not fit stays a string, for validation to name. */
-export type Coerce = (text: string) => unknown;
+type Coerce = (text: string) => unknown;
 
 /** Whether a value fits the schema at a pointer of the whole, for a text with several readings. */
 export type FitsAt = (schema: JsonSchema, pointer: string) => (value: unknown) => boolean;

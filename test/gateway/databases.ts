@@ -35,7 +35,7 @@ export async function openStore(address: DatabaseAddress, options?: Partial<Open
 }
 
 /** In memory where there is much of it: on a disk each commit waits for it, which no test is about. */
-export const fastTmpdir = roomIn('/dev/shm') > 2 ** 30 ? '/dev/shm' : tmpdir();
+const fastTmpdir = roomIn('/dev/shm') > 2 ** 30 ? '/dev/shm' : tmpdir();
 
 function roomIn(folder: string): number {
   if (!existsSync(folder)) return 0;
@@ -143,7 +143,7 @@ export async function requirePostgres(this: Mocha.Context): Promise<void> {
 let probed: Promise<string | undefined> | undefined;
 
 /** Why PostgreSQL cannot be used; undefined where it can. */
-export function postgresFault(): Promise<string | undefined> {
+function postgresFault(): Promise<string | undefined> {
   probed ??= onPostgres('select 1').then(undefined, (error) => String(error.code ?? error.message));
   return probed;
 }

@@ -96,7 +96,7 @@ export function createInput(stream: AsyncIterable<Uint8Array>, mostBytes: number
 }
 
 /** Reads the file of a field, `-` from standard input. Throws `invalid_input` on the field where it cannot be read. */
-export async function readUpload(
+async function readUpload(
   path: string,
   { field, types = [] }: Pick<FileField, 'field' | 'types'>,
   input: Input,

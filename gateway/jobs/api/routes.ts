@@ -150,7 +150,7 @@ type Paged<After> = { page: { limit: number; after?: After } };
 /** Pages of the store that are looked through for one of the answer, at most. */
 const mostLooks = 10;
 
-export type JobRoute = ReturnType<typeof routeOf>;
+type JobRoute = ReturnType<typeof routeOf>;
 
 /** A path of the API of jobs, with parameters as the router writes them. */
 function routeOf(

@@ -111,7 +111,7 @@ function deriveKey(password: string, salt: string): Promise<Buffer> {
 }
 
 /** With a password to be printed now: it is stored nowhere. */
-export type Credentials = { email: string; password: string };
+type Credentials = { email: string; password: string };
 
 /** What the first operator signs in with, until they invite others under their own addresses. */
 export const firstOperatorEmail = 'operator@gateway.local';
