@@ -49,7 +49,7 @@ function createChannel({ number, supervisorPid, siteUrl, isStandby, served }: Pr
   process.on('SIGINT', () => undefined);
   if (process.platform !== 'win32') process.on('SIGHUP', () => undefined);
   process.on('SIGTERM', (signal) => signals.emit(signal, signal) || process.exit(1));
-  process.on('message', (message: ToProcess, handle) => handlers[message.kind](message as never, handle));
+  process.on('message', (message: ToProcess, handle) => handlers[message?.kind]?.(message as never, handle));
   // Without its supervisor nothing else would end it.
   process.on('disconnect', () => process.exit());
   if (!process.connected) process.exit();

@@ -178,8 +178,10 @@ function join(one: Changed, other: Changed | undefined): Changed {
   return one === 'all' || other === 'all' ? 'all' : new Set([...one, ...(other ?? [])]);
 }
 
-function servedBy(generation: Generation): Served | undefined {
-  return [...generation.values()].find(({ ready }) => ready)?.ready;
+/** Without the greeting, which may have the first key: what this gives stands in a process's environment. */
+export function servedBy(generation: Generation): Served | undefined {
+  const ready = [...generation.values()].find((slot) => slot.ready)?.ready;
+  return ready && { helpers: ready.helpers, problems: ready.problems };
 }
 
 /** What a replacement has changed; helpers by their ids. */

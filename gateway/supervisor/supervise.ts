@@ -17,7 +17,7 @@ import {
   sendTo,
 } from './messages.js';
 import { createPorts } from './ports.js';
-import { type Changed, createReplacement } from './replacement.js';
+import { type Changed, createReplacement, servedBy } from './replacement.js';
 import { createSharedMetrics } from './shared-metrics.js';
 
 interface SuperviseOptions {
@@ -89,13 +89,12 @@ export function supervise({ openLog, dev = false }: SuperviseOptions): void {
   }
 
   function start(number: number, generation: Generation, isStandby = false): Slot | undefined {
-    const replaced = dev && generation !== current ? [...current.values()] : [];
     const given: ProcessStart = {
       number,
       supervisorPid: process.pid,
       siteUrl,
       isStandby,
-      served: replaced.find(({ ready }) => ready)?.ready,
+      served: dev && generation !== current ? servedBy(current) : undefined,
     };
     const child = fork(process.argv[1] as string, process.argv.slice(2), {
       env: { ...process.env, [processVariable]: JSON.stringify(given) },
@@ -112,7 +111,8 @@ export function supervise({ openLog, dev = false }: SuperviseOptions): void {
     slots.add(slot);
     child.on('message', (message: FromProcess, handle: unknown) => {
       slot.silentFor = 0;
-      handlers[message.kind](message as never, slot, handle);
+      // Not all messages are ours: libraries, plugins and Node's --watch send some.
+      handlers[message?.kind]?.(message as never, slot, handle);
     });
     child.on('exit', (code, signal) => ended(slot, { code, signal }));
     return slot;

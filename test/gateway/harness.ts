@@ -98,8 +98,13 @@ export async function startGatewayProcess(env: NodeJS.ProcessEnv) {
 
 /** The process that serves: what was started is its supervisor. On Linux alone. */
 export function servingPid({ child: { pid = 0 } }: Pick<GatewayProcess, 'child'>): number {
+  return childrenOf(pid)[0] ?? 0;
+}
+
+/** The processes that a process has started and that live, the oldest first. On Linux alone. */
+export function childrenOf(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
-  return Number(children.trim().split(' ')[0]);
+  return children.trim().split(' ').filter(Boolean).map(Number);
 }
 
 /** The line of `serve --json` among those that are whole; throws where one is no JSON. */

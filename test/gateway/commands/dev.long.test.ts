@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { skipWithout, until } from '../../needs.js';
 import { answering } from '../answering.js';
-import { bin, runCommand, startChild } from '../harness.js';
+import { bin, childrenOf, runCommand, startChild } from '../harness.js';
 import { modernAgent } from '../mcp/agents.js';
 import { type DevProcess, startDev } from './dev-process.js';
 
@@ -42,6 +44,15 @@ describe('helper-gateway dev in an empty folder', () => {
     expect(await call()).to.include({ status: 200, said: 'one hi' });
     await dev.save('text/say.mjs', saying('two'), /reloaded text\/say in \d+ ms/);
     expect(await call()).to.include({ status: 200, said: 'two hi' });
+  });
+
+  it('keeps the first key out of the environment of its processes', async function () {
+    if (process.platform !== 'linux') skipWithout(this, 'Linux, which shows its processes as files');
+    const processes = await until(() => {
+      const all = childrenOf(dev.child.pid as number);
+      return all.length > 1 && all;
+    });
+    for (const pid of processes) expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.to.include(dev.key);
   });
 
   it('goes on with the last good version of a broken one, and names file and line on stderr', async () => {

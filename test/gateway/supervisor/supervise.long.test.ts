@@ -1,5 +1,4 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,12 +9,10 @@ import { processVariable } from '../../../gateway/supervisor/messages.js';
 import { createBackOff } from '../../../gateway/supervisor/supervise.js';
 import { skipWithout, until } from '../../needs.js';
 import { answering } from '../answering.js';
-import { bin, startChild } from '../harness.js';
+import { bin, childrenOf, startChild } from '../harness.js';
 import { closed } from '../raw-client.js';
 import { callOnce, lives, startWorld, type World } from './world.js';
 
-const childrenOf = (pid: number) =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
 const loop = `import { writeSync } from 'node:fs';
 const loop = () => { writeSync(2, 'looping\\n'); for (;;); };`;
 const inline = `${loop}
@@ -84,6 +81,13 @@ describe('the supervisor', function () {
     expect(written()).to.include('must be a helper declaration');
     await writeFile(join(folder, 'say.mjs'), answering(2));
     await until(() => pids().length === 2);
+  });
+
+  it('goes on where a plugin sends its parent process a message of its own', async () => {
+    await writeFile(join(folder, 'say.mjs'), `process.send?.('ready');\n${answering(1)}`);
+    const served = await start({ HELPER_PLUGINS: folder });
+    expect(await callOnce(`${served.url}/say?ak=${served.key}`)).to.equal(200);
+    expect(served.pids()).to.have.length(1);
   });
 
   describe('on Linux', () => {
