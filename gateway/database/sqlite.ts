@@ -129,7 +129,6 @@ function createDriver(connection: SqliteConnection): Driver {
  * Opens a SQLite file on a thread of its own: on the main thread each statement, and each wait for the disk or a lock, would hold up
  * every call. A thread that fails fails the pending requests, and the next one starts another; no transaction continues on that.
  */
-
 export function connectThread(file: string, onLost: (error: Error) => void = () => {}): SqliteConnection {
   let worker = startSqliteWorker(file, onLost);
   let inTransaction = false;

@@ -100,6 +100,7 @@ export function jobState({ total, started, done, failed, cancelled, cancelled_at
 }
 
 export const jobIdPattern = '^job_[0-9A-Za-z]{1,40}$';
+const jobIdForm = new RegExp(jobIdPattern);
 
 /** `job_`, the time in 8 digits of base62 (until the year 8889), 83 random bits in 14: they sort by time. */
 export function createJobId(now = Date.now()): string {
@@ -107,7 +108,7 @@ export function createJobId(now = Date.now()): string {
 }
 
 export function isJobId(id: string): boolean {
-  return new RegExp(jobIdPattern).test(id);
+  return jobIdForm.test(id);
 }
 
 /** Whether this is the id of a job that was made before that time, in ms since 1970. */

@@ -317,7 +317,7 @@ async function addQuotaUse(
 export function pruneQuotas(days: number): Prune {
   return async function pruneQuotas(trx, now, most) {
     const oldest = new Date(now - Math.max(days, fewestDays) * dayMs).toISOString().slice(0, 7);
-    const { numAffectedRows } = await sql`
+    const { numAffectedRows = 0n } = await sql`
       delete from quota_use where (tenant, month) in
       (select tenant, month from quota_use where month < ${oldest} limit ${most})
     `.execute(trx);

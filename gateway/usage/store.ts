@@ -83,7 +83,7 @@ export async function addUsageRows(
 /** Deletes figures of days before the last `days` days, today included. */
 export function pruneUsage(days: number): Prune {
   return async function pruneUsage(trx, now, most) {
-    const { numAffectedRows } = await sql`
+    const { numAffectedRows = 0n } = await sql`
       delete from usage_daily where (${keyColumns}) in
       (select ${keyColumns} from usage_daily where day <= ${dayOf(now - days * dayMs)} limit ${most})
     `.execute(trx);

@@ -28,12 +28,11 @@ export async function openPostgresQueue(options: PostgresQueueOptions): Promise<
   try {
     const schema = await prepare(url);
     const { PostgresConnection, PostgresQueueBackend } = await import('bullmq');
-    const connection = new PostgresConnection({
-      ...{ ...poolOptions(url, schema), schema, skipVersionCheck: true },
-    });
+    const pool = { ...poolOptions(url, schema), schema, skipVersionCheck: true };
+    const connection = new PostgresConnection(pool);
     connection.on('error', (error) => logger.debug({ err: error }, 'connection of the queue lost'));
-    const options = { connection: connection.pool, ...backendOptions(leaseMs) };
-    const root = new PostgresQueueBackend(connection, 'all', options);
+    const backend = { connection: connection.pool, ...backendOptions(leaseMs) };
+    const root = new PostgresQueueBackend(connection, 'all', backend);
     // Without a listener, a connection lost while idle would end the process.
     root.on('error', () => {});
     try {
@@ -118,6 +117,8 @@ function poolOptions(url: string, schema: string) {
       client.on('error', () => {});
       client.query(`set search_path to "${schema}"`, verified);
     },
-    ...{ ...poolLimits, max: connections, application_name: 'helper-gateway-jobs' },
+    ...poolLimits,
+    max: connections,
+    application_name: 'helper-gateway-jobs',
   };
 }

@@ -54,8 +54,6 @@ export function createSqliteQueue(
   }
 
   /** Notes what a tenant's held items are; returns those that have been the same for long enough. */
-
-  /** Notes what a tenant's held items are; gives those that have been the same for long enough. */
   function look(tenant: string, rows: readonly Held[], wall: number): Held[] {
     const now = performance.now();
     const before = seen.get(tenant)?.held;
@@ -109,7 +107,7 @@ export function createSqliteQueue(
     async extend(leases) {
       if (leases.length === 0) return [];
       const until = Date.now() + leaseMs;
-      const { rows } = await change(sql<Row>`
+      const { rows } = await change(sql<ItemRef>`
         update job_queue set due_at = max(due_at + 1, ${until}) where ${held(leases)}
         returning job_id as job, idx as "index"
       `);

@@ -35,7 +35,6 @@ export type StoreWatch = ReturnType<typeof createStoreWatch>;
 export function createStoreWatch({ access, results, keptSince, logger }: StoreWatchParts) {
   /** Why this process does not see the files that others make, by the last look, for the operator. */
   let message: string | undefined;
-  let sees = false;
   let again = 0;
 
   async function check(): Promise<string | undefined> {
@@ -86,11 +85,10 @@ export function createStoreWatch({ access, results, keptSince, logger }: StoreWa
         if (found === undefined && message !== undefined)
           logger.info('the files of jobs are seen here again');
         message = found;
-        sees = found === undefined;
         // What keeps jobs from being worked on is soon looked at again.
-        again = now + (sees ? lookMs : lookMs / 10);
+        again = now + (found === undefined ? lookMs : lookMs / 10);
       }
-      return sees;
+      return message === undefined;
     },
     /** Why no job can be made here. */
     refusal: () => (message === undefined ? undefined : new GatewayError('storage_unavailable', { message })),
