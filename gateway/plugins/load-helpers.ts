@@ -68,7 +68,7 @@ async function prepare(folders: string[], ajv: Ajv): Promise<void> {
   if (helperModule) hookPlugins(helperModule);
   const { plugins } = await findPlugins([builtinPlugins]);
   for (const plugin of plugins) {
-    const { url, declaration } = await importDeclaration(plugin, {});
+    const { url, declaration } = await importDeclaration(plugin);
     declareHelper({ ...plugin, url, shipped: false }, declaration, ajv);
   }
 }
@@ -89,11 +89,11 @@ const leftAlone = new Set(['node_modules', '.git']);
  */
 export async function withVersions<T>(folders: readonly string[], load: () => Promise<T>) {
   const texts: Texts = {};
-  const before = await readVersions(folders, texts);
+  const before = await readVersions(folders, undefined, texts);
   const sources = shareSources(texts);
   if (sources) useSources(sources);
   const loaded = await load();
-  const after = await readVersions(folders, {}, before);
+  const after = await readVersions(folders, before);
   return {
     loaded,
     sources,
@@ -118,18 +118,18 @@ interface FolderVersion {
 type Texts = Record<string, string>;
 type Versions = Map<string, FolderVersion | undefined>;
 
-/** The folders' versions, and the texts of their modules. Files of folders that are as `before` are not read again. */
-async function readVersions(folders: readonly string[], texts: Texts, before?: Versions): Promise<Versions> {
+/** The folders' versions; notes the `texts` of their modules. Files of folders that are as `before` are not read again. */
+async function readVersions(folders: readonly string[], before?: Versions, texts?: Texts): Promise<Versions> {
   const versions: Versions = new Map();
   for (const folder of folders) {
     if (folder === builtinPlugins) continue;
     // Loading reports what cannot be read.
-    versions.set(folder, await readVersion(folder, texts, before?.get(folder)).catch(() => undefined));
+    versions.set(folder, await readVersion(folder, before?.get(folder), texts).catch(() => undefined));
   }
   return versions;
 }
 
-async function readVersion(folder: string, texts: Texts, before?: FolderVersion) {
+async function readVersion(folder: string, before?: FolderVersion, texts?: Texts) {
   const files: string[] = [];
   await listFiles(folder, files);
   if (files.length > mostFiles) return undefined;
@@ -161,11 +161,11 @@ async function listFiles(folder: string, files: string[], around: readonly strin
 }
 
 /** Notes the text of a module besides. */
-async function contentOf(file: string, { size, mtimeMs }: Stats, texts: Texts): Promise<string> {
+async function contentOf(file: string, { size, mtimeMs }: Stats, texts?: Texts): Promise<string> {
   if (size > mostBytes) return `${size} ${mtimeMs}`;
   const bytes = await readFile(file);
   // Node identifies modules by the targets of links.
-  if (isModule.test(file)) texts[pathToFileURL(await realpath(file)).href] = bytes.toString();
+  if (texts && isModule.test(file)) texts[pathToFileURL(await realpath(file)).href] = bytes.toString();
   return hash('sha256', bytes, 'base64url');
 }
 

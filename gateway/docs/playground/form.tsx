@@ -284,7 +284,7 @@ function Input({ control, id, tagOf }: { control: FieldControl; id: string; tagO
     );
   }
   if (kind === 'text') return <input {...input} type="text" dir="auto" value={value} />;
-  if (kind === 'list' || kind === 'switch') return <input {...input} type="text" value={value} />;
+  if (kind === 'list') return <input {...input} type="text" value={value} />;
   const canBeAuto = 'auto' in control && control.auto;
   const unit = 'unit' in control && control.unit;
   return (

@@ -18,9 +18,6 @@ const assetFolder = new URL(
   'gateway/docs/playground/assets/',
   import.meta.resolve('helper-gateway/package.json'),
 );
-const fileNames = readdirSync(assetFolder).sort();
-/** Each page loads all of them, directly or not: at once, and not one after another. */
-const modules = fileNames.filter((name) => name.endsWith('.js') && name !== 'playground.js');
 
 const htmlType = 'text/html; charset=utf-8';
 
@@ -41,6 +38,9 @@ export interface PlaygroundOptions {
 
 /** `GET /`: all helpers, or the page of one (`?helper=text/shout`), and the files of these pages. */
 export function createPlayground({ registry, config, keySite, problems }: PlaygroundOptions): DocRoute[] {
+  const fileNames = readdirSync(assetFolder).sort();
+  // Each page loads all of them, directly or not: at once, and not one after another.
+  const modules = fileNames.filter((name) => name.endsWith('.js') && name !== 'playground.js');
   const own = fileNames.map((name) => [name, new URL(name, assetFolder)] as const);
   const assets = loadAssets([...Object.entries(sharedFiles), ...own]);
   // No key limits requests of pages.
