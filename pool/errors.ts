@@ -114,9 +114,9 @@ function readCauses(thrown: object, seen: Set<unknown>): Pick<Thrown, 'causes'> 
   try {
     const { cause, errors } = thrown as { cause?: unknown; errors?: unknown };
     const all = [cause, ...(Array.isArray(errors) ? errors.slice(0, maxErrors) : [])];
-    const isRead = (one: unknown) =>
-      (one ?? undefined) === undefined || seen.has(one) || seen.size >= maxErrors;
-    const causes = all.flatMap((one) => (isRead(one) ? [] : [readOnce(one, seen)]));
+    const isSkipped = (one: unknown) =>
+      one === undefined || one === null || seen.has(one) || seen.size >= maxErrors;
+    const causes = all.flatMap((one) => (isSkipped(one) ? [] : [readOnce(one, seen)]));
     return causes.length > 0 ? { causes } : {};
   } catch {
     return {};

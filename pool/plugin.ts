@@ -159,7 +159,7 @@ export async function setUp(
   try {
     return await (shipped ? work() : guard({ name: service, hide: redactor?.text }, work));
   } catch (error) {
-    const reason = describeReason(readThrown(error));
+    const reason = describeReason({ name: 'it threw', ...readThrown(error) });
     throw new Error(`setup failed: ${redactor ? redactor.text(reason) : reason}`);
   }
 }

@@ -90,12 +90,13 @@ export function createWorkerLink(port: MessagePort, logLevel: string) {
   >();
   let current: WorkerScope | undefined;
   let lastId = 0;
+  const sink: LogSink = { logLevel, write: (line) => send({ kind: 'log', line }) };
 
   class WorkerScope extends CallScope {
     readonly task: number;
 
     constructor(task: number, ids: CallIds, redactor: Redactor | undefined) {
-      super(ids, { logLevel, write: (line) => send({ kind: 'log', line }) }, redactor);
+      super(ids, sink, redactor);
       this.task = task;
     }
 

@@ -93,7 +93,7 @@ export async function createJimpEngine(text: LoadText): Promise<ImageEngine> {
         size: { ...swapSides(header, header.orientation), frames: 1 },
         async render(operations, format, options) {
           const encode = encoders[format];
-          if (!encode) throw new TypeError(cannotEncode('jimp', format));
+          if (!encode) throw new TypeError(cannotEncode(format));
           return encode(await run(operations, format === 'jpg'), options);
         },
         pixels: (operations) => run(operations, false),

@@ -127,7 +127,13 @@ function readBlocks(bytes: Uint8Array, from: number): { data: Uint8Array; end: n
 
 /** Rows in the order in which an interlaced frame stores them: every eighth, those between, and so on. */
 function interlacedRows(height: number): number[] {
-  const pass = (row: number) => (row % 8 === 0 ? 0 : row % 8 === 4 ? 1 : row % 4 === 2 ? 2 : 3);
-  const rows = Array.from({ length: height }, (_, row) => row);
-  return rows.sort((a, b) => pass(a) - pass(b));
+  const rows: number[] = [];
+  const add = (first: number, step: number) => {
+    for (let row = first; row < height; row += step) rows.push(row);
+  };
+  add(0, 8);
+  add(4, 8);
+  add(2, 4);
+  add(1, 2);
+  return rows;
 }

@@ -51,11 +51,11 @@ export function keepsAnimation(engine: EngineName, format: ResultFormat): boolea
 
 const elsewhere = 'sharp does, where HELPER_IMAGE_ENGINE lets it and it is installed';
 
-/** What is wrong with a format that an engine does not write. The caller did not choose it: first what can be had. */
-export function cannotEncode(engine: EngineName, format: ResultFormat): string {
+/** What is wrong with a format that Jimp does not write. The caller did not choose it: first what can be had. */
+export function cannotEncode(format: ResultFormat): string {
   // A gif is made only where `same` is asked for.
   const able = format === 'gif' ? jimpFormats : [...jimpFormats, 'same'];
-  return `must be ${either(able)} here: the image engine ${engine} writes no ${format}; ${elsewhere}`;
+  return `must be ${either(able)} here: the image engine jimp writes no ${format}; ${elsewhere}`;
 }
 
 /** Names in a sentence, e.g. `png, jpg or webp`. */
@@ -69,7 +69,7 @@ export function encodableBy(engine: () => EngineName | undefined): CanEncode {
     const format = outputFormats.find((each) => each === text);
     if (!format || format === 'same' || canEncode('jimp', format)) return undefined;
     const name = engine();
-    return name === undefined || canEncode(name, format) ? undefined : cannotEncode(name, format);
+    return name === undefined || canEncode(name, format) ? undefined : cannotEncode(format);
   };
 }
 
@@ -173,9 +173,9 @@ export function validateEncode(
     wrong('quality', `is for ${either(lossyFormats, 'and')}; ${why}`);
   }
   if (!canEncode(engine, result)) {
-    wrong('format', cannotEncode(engine, result));
+    wrong('format', cannotEncode(result));
   } else if (same && frames > 1 && !keepsAnimation(engine, result)) {
-    const lost = `this ${result} is animated, and the image engine ${engine} writes no animations`;
+    const lost = `this ${result} is animated, and the image engine jimp writes no animations`;
     wrong('format', `must be ${either(jimpFormats)} here, which give the first frame: ${lost}; ${elsewhere}`);
   }
   refuse();

@@ -18,16 +18,9 @@ export async function loadEngine(
     return createTextRenderer(set);
   });
   if (choice === 'jimp') return loadJimp(text);
+  let sharp: typeof import('sharp').default;
   try {
-    const { default: sharp } = await import('sharp');
-    // Of the package, and of the library under it: another may give other bytes.
-    const version = `${sharp.versions.sharp} libvips ${sharp.versions.vips}`;
-    return {
-      engine: createSharpEngine(sharp, { text, timeoutSeconds }),
-      version,
-      text,
-      fallbackReason: undefined,
-    };
+    ({ default: sharp } = await import('sharp'));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const [first = ''] = message.split('\nPossible solutions');
@@ -35,6 +28,14 @@ export async function loadEngine(
     if (choice === 'auto') return loadJimp(text, fallbackReason);
     throw new Error(`The image engine sharp was asked for and cannot be loaded: ${fallbackReason}`);
   }
+  // Of the package, and of the library under it: another may give other bytes.
+  const version = `${sharp.versions.sharp} libvips ${sharp.versions.vips}`;
+  return {
+    engine: createSharpEngine(sharp, { text, timeoutSeconds }),
+    version,
+    text,
+    fallbackReason: undefined,
+  };
 }
 
 /** Imported only where it is used: Jimp takes a tenth of a second to load. */

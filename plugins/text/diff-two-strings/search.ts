@@ -207,9 +207,12 @@ export function markShortest(
 ): boolean {
   const markRange = (part: Range, edits: number, work: number): boolean => {
     const range = trimRange(a, b, part);
-    if (isOneSided(range) || edits <= mostEdits) {
-      if (isOneSided(range)) markAll(a, b, range);
-      else markFew(a, b, range);
+    if (isOneSided(range)) {
+      markAll(a, b, range);
+      return true;
+    }
+    if (edits <= mostEdits) {
+      markFew(a, b, range);
       return true;
     }
     const middle = findMiddle(a.lines, b.lines, range, work);

@@ -81,11 +81,14 @@ export const filteredAt = inputAt + 2 * stripBytes + slack;
 export const outAt = filteredAt + stripBytes + slack;
 
 let packer: Packer | undefined;
+let isSought = false;
 
 /** The thread's own, made when it is first asked for; undefined where there is no WebAssembly or not its SIMD. */
 export function findPacker(): Packer | undefined {
+  if (isSought) return packer;
+  isSought = true;
   // With --jitless there is no such name at all.
-  if (packer || typeof WebAssembly === 'undefined') return packer;
+  if (typeof WebAssembly === 'undefined') return undefined;
   // It lies in the source tree; the compiler leaves it there.
   const file = new URL('pool/image/png/wasm/packer.wasm', import.meta.resolve('helper-gateway/package.json'));
   const code = readFileSync(file);

@@ -114,6 +114,14 @@ describe('a helper on the main thread', () => {
       .and.match(/setup failed: TypeError: no entry for \[secret\]$/);
   });
 
+  it('names what a setup throws that is no error', async () => {
+    const failing = withSetup('in-line', () => {
+      throw 'no database';
+    });
+    const { message } = await rejection(helpersIn(env).prepare(failing));
+    expect(message).to.match(/setup failed: it threw: no database$/);
+  });
+
   it('aborts the signal of setup at the end', async () => {
     let signal: AbortSignal | undefined;
     const main = helpersIn(env);
