@@ -2,12 +2,12 @@ import { tryUrl } from './input/parse.js';
 import {
   alternativeKeywords,
   asSchema,
+  decodePointer,
   findTag,
   isObject,
   type JsonSchema,
   mapSubschemas,
   subschemas,
-  unescapePointer,
 } from './json-schema.js';
 import { toStandard } from './keywords/keywords.js';
 
@@ -178,7 +178,7 @@ function createReferences(root: JsonSchema): (schema: JsonSchema) => Target | un
       return found && { schema: found, name: fragment };
     }
     const pointer = fragment.slice(1).split('/');
-    const tokens = pointer.map((token) => unescapePointer(decodeURIComponent(token)));
+    const tokens = pointer.map((token) => decodePointer(token) ?? token);
     return whole && { schema: followPointer(whole, tokens), name: targetName(tokens) };
   };
 }

@@ -173,8 +173,8 @@ export async function sendInChunks(
       waits(true);
       window = await stored.read(at, Math.min(size, at + windowBytes));
       waits(false);
-      if (window.length === 0) throw new Error('what was stored has become shorter');
     }
+    if (window.length === 0) throw new Error('what was stored has become shorter');
     for (let from = 0; from < window.length; from += chunkBytes) {
       if (response.destroyed) return;
       const chunk = window.subarray(from, from + chunkBytes);

@@ -2,6 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { type Answer, type BodyAnswer, jsonText } from '../../pool/answer.js';
 import type { JsonSchema } from '../../schemas/json-schema.js';
 import { type GatewayError, sentenceOf } from '../errors.js';
+import { essenceOf } from '../http/body.js';
 import type { PreviewRequest } from '../pipeline/run-helper.js';
 import type { Helper } from '../plugins/registry.js';
 
@@ -48,7 +49,7 @@ async function fileContent(
   answer: BodyAnswer,
 ): Promise<Content[]> {
   if (isText(answer.type)) return [{ type: 'text', text: readText(answer) }];
-  const mimeType = essence(answer.type);
+  const mimeType = essenceOf(answer.type);
   const size = answer.bytes.byteLength;
   const name = nameOf(helper, mimeType);
 
@@ -74,7 +75,7 @@ async function fileContent(
 }
 
 function image(answer: BodyAnswer): Content {
-  return { type: 'image', data: base64(answer), mimeType: essence(answer.type) };
+  return { type: 'image', data: base64(answer), mimeType: essenceOf(answer.type) };
 }
 
 function base64({ bytes: { buffer, byteOffset, byteLength } }: BodyAnswer): string {
@@ -93,10 +94,6 @@ function readText({ bytes, type }: BodyAnswer): string {
   } catch {
     return new TextDecoder().decode(bytes);
   }
-}
-
-function essence(type: string): string {
-  return (type.split(';', 1)[0] ?? type).trim().toLowerCase();
 }
 
 const extensions: Record<string, string> = {

@@ -70,7 +70,8 @@ function endTrace(state: CallState, { status, answered }: RequestOutcome): void 
 }
 
 /** A query whose `?` got lost or encoded on its way is part of the path: its secrets stay out of the log. */
-const loggedPath = (path: string) => path.replace(/\b(ak|sig)=[^&]*/g, '$1=…').slice(0, 200);
+const loggedPath = (path: string) =>
+  path.replace(/(?<=\b|%3F|%26)(ak|sig)(=|%3D).*?(?=&|%26|$)/gi, '$1$2…').slice(0, 200);
 
 /** Logs the path without its query, which holds the API key and the customer's data. */
 function log(

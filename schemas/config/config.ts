@@ -22,6 +22,7 @@ import {
   siteAddress,
   token,
   tokens,
+  web,
 } from './forms.js';
 
 /** A default that depends on the host. */
@@ -67,7 +68,6 @@ function section<Named extends Record<string, Unplaced<Variable>>>(title: string
 
 /** What a server may listen on. */
 const port = integer({ min: 0, max: 65_535, note: '0 takes any free port' });
-const web = address('http', 'https');
 const gigabyte = 1024 ** 3;
 const size = bytes({ max: gigabyte, such: '10485760, 10MB or 512KB (1 KB is 1024 bytes)' });
 const memory = bytes({ max: 1024 * gigabyte, such: '268435456, 256MB or 1GB' });

@@ -148,7 +148,8 @@ export function address(...schemes: string[]): Form<string> {
   );
 }
 
-const web = address('http', 'https');
+/** The address of something on the web. */
+export const web = address('http', 'https');
 
 /** The address of a whole web site: without a path. */
 export const siteAddress: Form<string> = {

@@ -43,7 +43,7 @@ export interface CheckOptions {
 export interface CheckedInput {
   /** A fresh object in normal form, with defaults and without `dryrun`; to be used only where there is no problem. */
   input: Record<string, unknown>;
-  /** Every problem at once, at most 51. */
+  /** Every problem at once, as many as there are: `boundProblems` makes them an answer. */
   problems: FieldProblem[];
 }
 

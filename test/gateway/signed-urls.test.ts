@@ -159,6 +159,22 @@ describe('signed urls', () => {
       expect(line?.path).to.match(/^\/hello(?:%3F|&)name=Ada&kid=/);
       expect(line?.path).to.match(/&sig=….*&ak=…$/);
     }
+    const lost = api.log.length;
+    for (const query of [
+      '%3Fak=KEY&name=Ada',
+      '%3fak%3DKEY',
+      '%3Fname=Ada%26ak%3dKEY',
+      '%3Fname=Ada%26sig=KEY%26kid=a',
+    ])
+      await open(`/hello${query.replace('KEY', api.key)}`);
+    const lines = api.log.slice(lost) as { path?: string }[];
+    expect(lines.map(({ path }) => path)).to.deep.equal([
+      '/hello%3Fak=…&name=Ada',
+      '/hello%3fak%3D…',
+      '/hello%3Fname=Ada%26ak%3d…',
+      '/hello%3Fname=Ada%26sig=…%26kid=a',
+    ]);
+    expect(JSON.stringify(lines)).not.to.include(api.key);
   });
 
   it('are nothing to agents, whose address takes a key as ever', async () => {

@@ -158,6 +158,16 @@ describe('sendInChunks', () => {
     return { client, response: await until(() => responses[0]) };
   }
 
+  it('gives up where what was stored is gone', async () => {
+    const stored = { size: 2 * chunkBytes, read: async () => Buffer.alloc(0) };
+    const track = { sent: () => undefined, waits: () => undefined };
+    const response = { destroyed: false } as ServerResponse;
+    const error = await sendInChunks(response, { stored, first: Buffer.alloc(0) }, track).catch(
+      (thrown) => thrown,
+    );
+    expect(error.message).to.include('has become shorter');
+  });
+
   it('gives every byte once', async () => {
     for (const length of [chunkBytes + 1, 2 * chunkBytes, 3 * chunkBytes - 1, 40 * chunkBytes + 7]) {
       bodies.set('/whole', numbered(length));
