@@ -5,6 +5,7 @@ import type { Pool } from '../pool/pool.js';
 import type { RawInput } from '../schemas/input/validate-input.js';
 import { GatewayError, toGatewayError } from './errors.js';
 import type { Meta } from './http/envelope.js';
+import { noLimits } from './keys/model.js';
 import type { EffectiveLimits } from './limits/limiter.js';
 import { createPipelines, type GivenCall } from './pipeline/pipelines.js';
 import { type BodyInput, noUploads, requireSize } from './pipeline/read-input.js';
@@ -38,13 +39,8 @@ export type LocalHelpers = ReturnType<typeof createLocalHelpers>;
 const unlimited: EffectiveLimits = { rate: 0, burst: 0, monthlyQuota: null, inFlight: null };
 
 /** The user of this process is its only tenant. */
-const caller: GivenCall['caller'] = {
-  tenant: {
-    id: 'local',
-    name: 'local',
-    weight: 1,
-    limits: { rate: null, burst: null, monthly_quota: null, in_flight: null },
-  },
+export const localCaller: GivenCall['caller'] = {
+  tenant: { id: 'local', name: 'local', weight: 1, limits: noLimits },
   keyId: 'local',
   scopes: null,
 };
@@ -84,7 +80,7 @@ export function createLocalHelpers({
       const given = { query: query ?? { values: new Map(), problems: [] }, text: body, uploads, shown };
       try {
         await inline.helpers.prepare(helper);
-        const answer = await pipelineOf(helper)({ state, bodyBytes: 0, caller, ...given });
+        const answer = await pipelineOf(helper)({ state, bodyBytes: 0, caller: localCaller, ...given });
         return { ok: true, answer, ms: state.taskMs, meta: meta() };
       } catch (error) {
         return { ok: false, error: toLocalError(error), meta: meta() };

@@ -5,7 +5,7 @@ import { createFlusher } from '../database/batch-writer.js';
 import { rowsPerTransaction, sortYielding } from '../database/rows.js';
 import { database, StoreError } from '../database/store-error.js';
 import { GatewayError } from '../errors.js';
-import type { FoundKey, FoundSecret, Key, Secret, Tenant } from './model.js';
+import { type FoundKey, type FoundSecret, type Key, noLimits, type Secret, type Tenant } from './model.js';
 import type { KeyStore } from './store.js';
 
 /** The part of a look-up that verifying a key needs, and that is worth its memory. */
@@ -203,8 +203,7 @@ function createKeyLookup<Found, Mark>({ read, nameOf }: KeyFinderOptions<Found>,
 /** A tenant and its cached keys, which share this one object of it: copies would crowd the CPU's caches. */
 type Owner = { tenant: KnownKey['tenant']; names: Set<string> };
 
-/** What most tenants and secrets have; one object for all of them. */
-const defaultLimits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
+/** What most secrets have; one object for all of them. */
 const lastingSecret: KnownKey['secret'] = { expires_at: null, ended_at: null };
 
 /** The `max` keys used last, by hash or id and never by the key itself; some 0.4 KB each. */
@@ -222,7 +221,7 @@ export function createKeyCache(max: number) {
 
   /** As it was read: a change that one key's read knows of is not yet another's. */
   function shareTenant({ id, name, limits, weight }: Tenant): KnownKey['tenant'] {
-    const shared = isDeepStrictEqual(limits, defaultLimits) ? defaultLimits : limits;
+    const shared = isDeepStrictEqual(limits, noLimits) ? noLimits : limits;
     const read = { id, name, limits: shared, weight };
     const known = owners.get(id)?.tenant;
     return known && isDeepStrictEqual(known, read) ? known : read;

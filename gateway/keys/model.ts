@@ -13,6 +13,9 @@ export interface TenantLimits {
   in_flight: number | null;
 }
 
+/** What most tenants have; one object for all of them. */
+export const noLimits: TenantLimits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
+
 /** A customer or team: the owner of keys, and the unit of limits and fairness. All times are ms since 1970. */
 export interface Tenant {
   id: string;

@@ -2,13 +2,12 @@ import { quote } from '../../schemas/quote.js';
 import { GatewayError, requireValid } from '../errors.js';
 import type { DerivedSecrets } from '../signing/signing-secrets.js';
 import type { KeyInputs, LimitChanges, Unchecked } from './inputs.js';
-import { iso, randomBase62, type Tenant, type TenantLimits, type TenantView, viewTenant } from './model.js';
+import { iso, noLimits, randomBase62, type Tenant, type TenantView, viewTenant } from './model.js';
 import { isTenantName } from './schemas.js';
 import type { KeyStore, KeyTransaction } from './store.js';
 
 /** Of a tenant whose weight was never set. */
 export const defaultWeight = 1;
-const noLimits: TenantLimits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
 
 export function createTenantChanges(store: KeyStore, inputs: KeyInputs, now: () => number) {
   return {

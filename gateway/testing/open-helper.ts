@@ -23,7 +23,7 @@ import {
 import { type ErrorCode, errorTable, GatewayError } from '../errors.js';
 import { createInboundBudget } from '../http/inbound-budget.js';
 import { largestUpload } from '../http/multipart.js';
-import { createLocalHelpers, type GivenInput } from '../local-helpers.js';
+import { createLocalHelpers, type GivenInput, localCaller } from '../local-helpers.js';
 import { createFetchForCall, MainScope } from '../pipeline/run-helper.js';
 import { levelName } from '../plugins/helper-log.js';
 import type { Helper } from '../plugins/registry.js';
@@ -118,7 +118,7 @@ function inThisThread(
 
   async function call(task: CallTask, { host, signal = never }: RunTaskOptions): Promise<TaskOutcome> {
     const scope = new MainScope(
-      { state: { signal, bytesIn: 0 }, caller: testCaller },
+      { state: { signal, bytesIn: 0 }, caller: localCaller },
       task.context,
       {
         log: { logLevel: 'trace', write: onLog },
@@ -197,13 +197,6 @@ function inThisThread(
 function lateError(cause?: unknown): PoolError {
   return new PoolError('helper_timeout', 'the task ran past its time', { cause });
 }
-
-const noLimits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
-const testCaller = {
-  tenant: { id: 'test', name: 'test', weight: 1, limits: noLimits },
-  keyId: 'test',
-  scopes: null,
-};
 
 const noneExempt = parseExemptOrigins([]);
 

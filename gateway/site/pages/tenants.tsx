@@ -1,4 +1,5 @@
 import type { LimitChanges, Unchecked } from '../../keys/inputs.js';
+import { noLimits } from '../../keys/model.js';
 import { limitsSchema, tenantName } from '../../keys/schemas.js';
 import { defaultWeight } from '../../keys/tenant-changes.js';
 import { formState, get, type PageCall, post, readList, refused, type TenantCall } from '../page.js';
@@ -85,8 +86,7 @@ function readLimits({ site, form }: TenantCall): Unchecked<LimitChanges> {
   const names = [...limitFields.map(([field]) => field), 'weight'];
   const texts = new Map(names.map((name) => [name, form.get(name)?.trim() ?? '']));
   const given = [...texts].filter(([, text]) => text !== '');
-  const empty = { rate: null, burst: null, monthly_quota: null, in_flight: null, weight: defaultWeight };
-  return { ...empty, ...site.admin.inputs.limits.coerce(new Map(given)) };
+  return { ...noLimits, weight: defaultWeight, ...site.admin.inputs.limits.coerce(new Map(given)) };
 }
 
 /** The limits of a tenant; an empty field is the gateway's default. */
