@@ -5,7 +5,7 @@ import { parseTime } from '../../schemas/keywords/future.js';
 import { inputError, requireValid } from '../errors.js';
 import type { KeyInputs } from '../keys/inputs.js';
 import { helperAt, helperUrl } from '../plugins/paths.js';
-import { noSignatureProblem, readUnsigned } from '../signing/signed-url.js';
+import { longestDays, noSignatureProblem, readUnsigned } from '../signing/signed-url.js';
 import { type OpenKeys, parseDuration, parseExpiry, withKeys } from './open.js';
 import { type JsonOption, jsonOption, type Terminal, usageErrors } from './output.js';
 
@@ -74,8 +74,8 @@ const day = 86_400;
 
 function readWindow(text: string): number {
   const seconds = parseDuration(text);
-  if (!seconds || seconds > 366 * day)
-    throw new InvalidArgumentError('It must be like 15m, 1h, 7d, at most 366d.');
+  if (!seconds || seconds > longestDays * day)
+    throw new InvalidArgumentError(`It must be like 15m, 1h, 7d, at most ${longestDays}d.`);
   return seconds;
 }
 

@@ -79,7 +79,7 @@ function toolNames(ids: readonly string[]): Map<string, string> {
   };
   const plain = (id: string) => id.replaceAll('/', '_');
   for (const id of ids) assign(id, plain(id));
-  for (const id of ids) {
+  for (const id of ids.filter((each) => !names.has(each))) {
     const digest = createHash('sha256').update(id).digest('hex');
     for (let length = 8; !names.has(id); length += 1) {
       const end = `.${digest.slice(0, length)}`;

@@ -15,7 +15,7 @@ interface SignOptions {
 }
 
 /** Days that a signed url may work: one signed by mistake ends. Verifying knows no such bound. */
-const longestDays = 366;
+export const longestDays = 366;
 
 /** What is wrong with a url signed at `now` (ms) that works until `exp` (seconds since 1970), if anything. */
 export function endProblem(exp: number, now: number): string | undefined {

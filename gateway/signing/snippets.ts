@@ -1,14 +1,18 @@
 import { readFileSync } from 'node:fs';
 
-/** How a url is signed in one language, with nothing but what comes with it. */
-export type Snippet = ReturnType<typeof snippets>[number];
-
 /** They lie in the source tree; the compiler leaves them there. */
 const folder = new URL('gateway/signing/snippets/', import.meta.resolve('helper-gateway/package.json'));
 const languages = { 'Node.js': 'mjs', Python: 'py', PHP: 'php', Go: 'go', Ruby: 'rb' };
 
-/** How a url is signed in five languages. */
+let loaded: ReturnType<typeof readSnippets> | undefined;
+
+/** How a url is signed in five languages, with nothing but what comes with each. */
 export function snippets() {
+  loaded ??= readSnippets();
+  return loaded;
+}
+
+function readSnippets() {
   return Object.entries(languages).map(([language, ending]) => {
     const read = (name: string) => readFileSync(new URL(`${name}.${ending}`, folder), 'utf8');
     const program = read('main');

@@ -153,8 +153,7 @@ function folderOf(file: string, path: string, known: readonly string[], cwd: str
   const served = known.map((each) => resolve(cwd, each));
   const sure = above.find((each) => served.includes(each)) ?? above.find(isWritten);
   if (sure !== undefined) return sure;
-  const deepest =
-    above.find((each) => statSync(each, { throwIfNoEntry: false })?.isDirectory()) ?? dirname(file);
+  const deepest = above.find((each) => existsSync(each) && statSync(each).isDirectory()) ?? dirname(file);
   // A path that names a folder means that one, not the current folder: `helpers/text/shout` before `helpers` exists.
   const below = relative(cwd, file).split(sep);
   const named = !isAbsolute(path) && deepest === cwd && below.length > 1;

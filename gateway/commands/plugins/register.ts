@@ -4,6 +4,9 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { answer, jsonOption, type Terminal } from '../output.js';
 import { exitSoon, reserveStdout } from '../process.js';
 import type { NewOptions } from './create.js';
+import type { TestOptions } from './run-test.js';
+
+type TestFlags = Partial<TestOptions> & { runs: number; network?: boolean };
 
 /** `plugins new`, `plugins check` and `plugins test`: for authors of plugins, without a running gateway. */
 export function registerPluginCommands(program: Command, terminal: Terminal): void {
@@ -39,10 +42,11 @@ export function registerPluginCommands(program: Command, terminal: Terminal): vo
     .option('--network', 'let examples fetch; generated inputs never do')
     .option('--effects', 'also call helpers that change something elsewhere')
     .option(...jsonOption)
-    .action(async (dir: string, { network: online, seed, ...flags }) => {
+    .action(async (dir: string, { network: online = false, seed, ...flags }: TestFlags) => {
       const quiet = { ...terminal, stdout: reserveStdout() };
       const { runTest } = await import('./run-test.js');
-      await runTest(resolve(dir), quiet, { ...flags, online, seed: seed ?? randomInt(2 ** 31) });
+      const { runs, effects = false, json = false } = flags;
+      await runTest(resolve(dir), quiet, { runs, effects, json, online, seed: seed ?? randomInt(2 ** 31) });
       exitSoon();
     });
 }

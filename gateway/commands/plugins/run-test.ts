@@ -28,7 +28,7 @@ import { commandName, quoteWord } from '../process.js';
 import { isSame, loadCheckedHelpers } from './check.js';
 import { callsOf, type GeneratedCall } from './test-inputs.js';
 
-interface TestOptions {
+export interface TestOptions {
   runs: number;
   seed: number;
   /** Lets examples fetch. */

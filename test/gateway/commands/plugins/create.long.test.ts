@@ -76,6 +76,9 @@ describe('plugins new', () => {
     const error = await createPlugin(file('link/shout'), { dir: file('link') }, {}).catch((reason) => reason);
     const problem = `cannot be written to: ${file('link')} is no folder`;
     expect(error.details).to.deep.equal([{ field: 'dir/route', problem }]);
+    writeFileSync(file('words'), '');
+    const below = await createPlugin(file('words/text/shout'), {}, {}).catch((reason) => reason);
+    expect(below.details?.[0].problem).to.match(/^cannot be written to: .*words.* is no folder/);
   });
 
   it('says that a route is the package’s, before anything is written', async () => {

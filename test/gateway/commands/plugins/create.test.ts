@@ -35,6 +35,7 @@ describe('the place of a new plugin', () => {
       'text/shout',
       { cwd: join(root, 'old') },
     ],
+    ['none below a file', 'work/site/index.js/a/b', 'work/site', 'index.js/a/b'],
     ['none of a workspace, which holds projects', `${root}/work/tools/shout`, 'work/tools', 'shout'],
     ['one that was written to', 'made/text/shout', 'made', 'text/shout'],
     ['one that is served', 'old/text/shout', 'old', 'text/shout', { known: ['old'] }],
