@@ -37,7 +37,7 @@ interface UserRow {
   name: string;
   /** In lower case. */
   email: string;
-  /** Its hash; null where one signs in through the provider alone. */
+  /** Its hash; null in a row of 1.0.0 that had none. */
   password: string | null;
 }
 

@@ -87,7 +87,7 @@ export function newId(): string {
   return randomBytes(16).toString('base64url');
 }
 
-/** scrypt at OWASP's cost of 32 MB; `salt:key` in hexadecimal, where the salt's text is what counts. */
+/** scrypt with the 32 MB that better-auth took, whose hashes are still here; `salt:key` in hexadecimal, where the salt's text is what counts. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16).toString('hex');
   return `${salt}:${(await deriveKey(password, salt)).toString('hex')}`;

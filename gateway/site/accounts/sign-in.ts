@@ -119,18 +119,17 @@ export function createSignIn(options: SignInOptions) {
       return provider.leave(cookie && sessions.tokenIn(cookie));
     },
 
-    /** The visitor's return, with this query. Rejects with `upstream_failed` where the provider fails. */
+    /** The return, with this query, of a visitor who may be signed in as `current`. Rejects with `upstream_failed` where the provider fails. */
     async fromProvider(
       query: string,
-      cookie: string,
+      current: User | undefined,
       client: Client,
     ): Promise<WithCookies & { returned: ProviderOutcome }> {
       const provider = await openProvider();
-      const current = await sessions.find(cookie);
-      const token = current && sessions.tokenIn(cookie);
-      const { connects, subject, cookies } = await provider.arrive(query, cookie, token);
+      const token = current && sessions.tokenIn(client.cookie);
+      const { connects, subject, cookies } = await provider.arrive(query, client.cookie, token);
       if (current && connects) {
-        const connected = subject !== undefined && (await connect(current.session.user, subject));
+        const connected = subject !== undefined && (await connect(current, subject));
         return { returned: connected ? 'connected' : 'not_connected', cookies };
       }
       const user = subject === undefined ? undefined : await userOf(subject);
@@ -201,9 +200,13 @@ export function createSignInLog(audited: Audited) {
   };
 }
 
-/** A proxy's header can hold anything in place of an address. */
 function originDetail({ address, through }: SignInOrigin) {
-  return { address: isIP(address) === 0 ? 'unknown' : address, ...(through !== undefined && { through }) };
+  return { address: knownAddress(address), ...(through !== undefined && { through }) };
+}
+
+/** A proxy's header can hold anything in place of an address. */
+function knownAddress(address: string): string {
+  return isIP(address) === 0 ? 'unknown' : address;
 }
 
 /** How long a session lasts after its last renewal; it is renewed in use, once an hour at most. */
@@ -211,31 +214,36 @@ const sessionMs = 24 * 3_600_000;
 const renewalMs = 3_600_000;
 /** Of one account: successful sign-ins are not slowed down, and each leaves a row behind. */
 const maxSessions = 20;
-/** Characters of an IPv6 address, and of what a browser says that it is. */
-const maxAddress = 45;
+/** Characters of what a browser says that it is. */
 const maxAgent = 300;
 
-/** Who starts a session: their address, where a proxy's header can hold anything, and the browser's `User-Agent`. */
-type Client = { address: string; agent: string };
+/** Who starts a session: their address, the browser's `User-Agent` and its `Cookie` header. */
+type Client = { address: string; agent: string; cookie: string };
 
 /** The cookie has a random token, the database its SHA-256 alone: a reader of a back-up can use no session. */
 function createSessions({ database, secureCookies, now = Date.now }: SignInOptions) {
   const cookie = siteCookie('hg_session', secureCookies);
 
+  async function endSession(db: Kysely<SiteTables>, header: string): Promise<void> {
+    const id = hashSecret(cookie.read(header) ?? '');
+    await db.deleteFrom('connect_sessions').where('id', '=', id).execute();
+  }
+
   return {
     /** The token that a request's `Cookie` header has. */
     tokenIn: cookie.read,
 
-    /** Starts a session; returns its `Set-Cookie` value. */
+    /** Starts a session in place of the one that the browser had, which would outlive the sign-out; returns its `Set-Cookie` value. */
     async open(
       trx: Transaction<SiteTables>,
       user_id: string,
-      { address, agent }: Client,
+      { address, agent, cookie: header }: Client,
     ): Promise<WithCookies> {
       const at = now();
+      await endSession(trx, header);
       await pruneSessions(trx, user_id, at);
       const token = randomBytes(32).toString('base64url');
-      const from = { address: address.slice(0, maxAddress), agent: agent.slice(0, maxAgent) };
+      const from = { address: knownAddress(address), agent: agent.slice(0, maxAgent) };
       const times = { created_at: at, seen_at: at, expires_at: at + sessionMs };
       const row = { id: hashSecret(token), user_id, ...times, ...from };
       await trx.insertInto('connect_sessions').values(row).execute();
@@ -268,8 +276,7 @@ function createSessions({ database, secureCookies, now = Date.now }: SignInOptio
 
     /** Ends the session of a request, and removes its cookie. */
     async end(header: string): Promise<WithCookies> {
-      const id = hashSecret(cookie.read(header) ?? '');
-      await database.run((db) => db.deleteFrom('connect_sessions').where('id', '=', id).execute());
+      await database.run((db) => endSession(db, header));
       return { cookies: [cookie.set('', 0)] };
     },
   };

@@ -39,9 +39,9 @@ async function auditPage({ site, query, path }: PageCall, tenant?: string) {
   const { entries, next } = await readList(() =>
     site.admin.audit({ ...cursor, tenant, limit: entriesShown }),
   );
-  const ids = new Set(entries.flatMap(({ tenant_id }) => tenant_id ?? []));
+  const ids = new Set(tenant === undefined ? entries.flatMap(({ tenant_id }) => tenant_id ?? []) : []);
   const names = await site.people.tenantNames([...ids]);
-  const tenantOf = ({ tenant_id }: AuditView) => names.get(tenant_id ?? '');
+  const tenantOf = ({ tenant_id }: AuditView) => tenant ?? names.get(tenant_id ?? '');
   const tenantColumn = {
     head: 'Tenant',
     class: 'name',

@@ -28,7 +28,7 @@ export const signInPages = [
 ];
 
 async function signIn(call: PageCall) {
-  const { site, form, cookie, address, visitor } = call;
+  const { site, form, cookie, address } = call;
   const email = (form.get('email') ?? '').trim();
   const next = localPath(form.get('next'));
   const attempt = { address, account: email, device: site.devices.recognise(cookie, email) };
@@ -41,8 +41,6 @@ async function signIn(call: PageCall) {
     return again('This e-mail and password do not belong together. Check both and try again.');
   }
   await site.throttle.succeed(attempt);
-  // The session that this browser had would outlive the sign-out.
-  if (visitor) await site.signIn.signOut(cookie);
   return { redirect: next ?? '/', cookies: [...session.cookies, site.devices.remember(email)] };
 }
 
@@ -111,12 +109,12 @@ async function limitProviderVisits({ site, address }: PageCall): Promise<void> {
 }
 
 async function returnFromProvider(call: PageCall) {
-  const { site, search, cookie, address } = call;
+  const { site, search, address, visitor } = call;
   providerName(call);
   // For each answer that is not refused at once the gateway sends the provider a request.
   const wait = await site.throttle.attempt({ address });
   if (wait > 0) throw new GatewayError('rate_limited', { retryAfter: wait });
-  const { returned, cookies } = await site.signIn.fromProvider(search, cookie, call);
+  const { returned, cookies } = await site.signIn.fromProvider(search, visitor?.user, call);
   if (returned === 'signed_in' || returned === 'connected') {
     await site.throttle.succeed({ address });
     await site.providerVisits.refund(networkOf(address));

@@ -131,7 +131,7 @@ interface ChartProps {
   days: readonly string[];
 }
 
-/** Calls a day by helper, as SVG. Colours come by class, as the page's policy allows no style in it. */
+/** Calls a day by helper, as SVG. */
 export function UsageChart({ rows, days }: ChartProps) {
   const services = [...new Set(rows.map(({ service }) => service))].sort();
   const bars = stackBars({ rows, days }, services);

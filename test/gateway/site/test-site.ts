@@ -35,7 +35,7 @@ export async function openConnectDatabase(database: TestDatabase): Promise<Opene
 }
 
 /** Somebody at a browser. */
-export const client = { address: '192.0.2.1', agent: 'a browser' };
+export const client = { address: '192.0.2.1', agent: 'a browser', cookie: '' };
 
 /** For signing in without a site. */
 export const signInSettings = {

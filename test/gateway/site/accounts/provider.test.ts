@@ -68,6 +68,12 @@ describe('site: signing in through an identity provider', () => {
       expect((await comeBack(visit)).location).to.equal('/');
       expect((await visit.browser.get('/overview')).status).to.equal(200);
       expect(await subjects()).to.deep.equal(['person-1']);
+      const tables = ['connect_identities', 'connect_sessions', 'connect_users'] as const;
+      const rows = await site.connect.run((db) =>
+        Promise.all(tables.map((table) => db.selectFrom(table).selectAll().execute())),
+      );
+      const kept = JSON.stringify([rows, ...visit.browser.cookies]);
+      expect(kept).not.to.match(/provider-(access|refresh)-token|eyJ/);
 
       const entries = (await site.store.audit({ limit: 100 })).reverse();
       const own = entries.filter(({ detail }) => detail.through === 'Corp');
@@ -81,6 +87,16 @@ describe('site: signing in through an identity provider', () => {
       const audit = (await operator.get('/audit')).html;
       for (const said of ['connected an account', 'signed in', 'failed to sign in'])
         expect(audit).to.include(said);
+    });
+
+    it('ends the session that the browser had', async () => {
+      const browser = await signedIn(site.url, site.operator);
+      const before = createBrowserLike(site.url);
+      before.cookies.set('hg_session', browser.cookies.get('hg_session') ?? '');
+      expect((await before.get('/overview')).status).to.equal(200);
+      expect((await comeBack(await setOut(browser))).location).to.equal('/');
+      expect((await before.get('/overview')).status).to.equal(303);
+      expect((await browser.get('/overview')).status).to.equal(200);
     });
 
     it('accepts an answer once, and only in the browser that asked', async () => {
