@@ -54,6 +54,7 @@ describe('loadConfig', () => {
       ['HELPER_MAX_IMAGE_BYTES=512KB', 'maxImageBytes', 524288],
       ['HELPER_MAX_PIXELS=1M', 'maxPixels', 1_000_000],
       ['HELPER_RATE=200', 'rate', 200],
+      ['HELPER_CACHE_TTL=10m', 'cacheTtlSeconds', 600],
       ['HELPER_RATE=0', 'rate', 0],
       ['HELPER_CORS_ORIGINS=*', 'corsOrigins', ['*']],
       ['HELPER_OPERATOR_TOKEN=a-token-of-16-ch', 'operatorToken', 'a-token-of-16-ch'],

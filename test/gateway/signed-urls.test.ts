@@ -5,8 +5,8 @@ import { createKeyAdmin, type KeyAdmin } from '../../gateway/keys/admin.js';
 import { createKeyStore } from '../../gateway/keys/store.js';
 import { signUrl } from '../../gateway/signing/signed-url.js';
 import { connect } from './databases.js';
-import { type Answer, type CallInit, shareGateway, type TestGateway } from './harness.js';
-import { signing } from './signing/signing.js';
+import { type Answer, type CallInit, shareGateway, startTestGateway, type TestGateway } from './harness.js';
+import { master, signing } from './signing/signing.js';
 import { expectRefusals } from './signing/tamper.js';
 
 const soon = () => Math.floor(Date.now() / 1000) + 3600;
@@ -309,5 +309,24 @@ describe('answers of signed urls', () => {
     const own = sign(says('&control=max-age%3D5'));
     expect((await call(own)).headers.get('cache-control')).to.equal('max-age=5');
     expect((await call(`${own}&control=no-store`)).status).to.equal(403);
+  });
+
+  it('are kept as long as HELPER_CACHE_TTL says', async () => {
+    for (const [ttl, seconds] of [
+      ['10m', 600],
+      ['0', 0],
+    ] as const) {
+      const settings = {
+        HELPER_CACHE_TTL: ttl,
+        HELPER_SOURCE_ORIGINS: origin,
+        HELPER_SIGNING_SECRET: master,
+      };
+      const other = await startTestGateway(settings);
+      const kid = other.gateway.firstKey?.id ?? '';
+      const url = signUrl({ url: border(), kid, secret: signing.current(kid, 1), exp: soon() });
+      const answer = await other.call(url, { key: null });
+      await other.close();
+      expect([answer.status, publicFor(answer)]).to.deep.equal([200, seconds]);
+    }
   });
 });

@@ -43,6 +43,8 @@ describe('createPolicyReader', () => {
     ['max-age', cc('max-age=60'), 60],
     ['max-age in any case, quoted', cc('Public, Max-Age="60"'), 60],
     ['s-maxage before max-age', cc('max-age=600, s-maxage=60'), 60],
+    ['s-maxage longer than max-age', cc('max-age=60, s-maxage=600'), 600],
+    ['max-age before Expires', { ...cc('max-age=60'), expires: httpDate(600) }, 60],
     ['Expires', { expires: httpDate(60), date: httpDate(0) }, 60],
     ['Expires by a clock that is ahead', { expires: httpDate(3660), date: httpDate(3600) }, 60],
     ['immutable without an age', cc('immutable'), 0],

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { GatewayError } from '../../../gateway/errors.js';
 import { readMultipart } from '../../../gateway/http/multipart.js';
+import { createMultipartParser } from '../../../gateway/http/multipart-parser.js';
 import { ownCpuMs } from '../../bench/measure.js';
 import { words } from '../../examples.js';
 import { heldBeyond, heldMemory } from '../../needs.js';
@@ -250,11 +251,32 @@ describe('readMultipart', () => {
     });
 });
 
+describe('createMultipartParser', () => {
+  it('reports each byte once, as content or as framing, wherever the body is cut', () => {
+    const values = fc.array(fc.string({ maxLength: 40 }), { maxLength: 4 });
+    const edge = fc.constantFrom('', 'preamble\r\n', '\r\n');
+    fc.assert(
+      fc.property(edge, values, edge, fc.integer({ min: 1, max: 90 }), (before, texts, after, piece) => {
+        const body = Buffer.from(before + texts.map((text) => part('a', text)).join('') + close + after);
+        let reported = 0;
+        const parser = createMultipartParser('b', {
+          onPart: () => undefined,
+          onContent: ({ length }) => (reported += length),
+          onFraming: (bytes) => (reported += bytes),
+        });
+        for (let at = 0; at < body.length; at += piece) parser.write(body.subarray(at, at + piece));
+        parser.end();
+        expect(reported).to.equal(body.length);
+      }),
+    );
+  });
+});
+
 describe('the request that readMultipart reads', () => {
   let request: Readable;
   const open = () => new Readable({ read() {} });
-  const start = (signal?: AbortSignal, from = request) =>
-    readMultipart(from, type, limits, { fileFields: ['file'], signal });
+  const start = (signal?: AbortSignal) =>
+    readMultipart(request, type, limits, { fileFields: ['file'], signal });
   beforeEach(() => {
     request = open();
   });
@@ -283,7 +305,19 @@ describe('the request that readMultipart reads', () => {
     caller.abort(new Error('client gone'));
     expect((await rejection(reading)).message).to.equal('client gone');
     expectLeft();
-    expect((await rejection(start(caller.signal, open()))).message).to.equal('client gone');
+    request = open();
+    expect((await rejection(start(caller.signal))).message).to.equal('client gone');
+    expectLeft();
+  });
+
+  it('has no listener left but one after success', async () => {
+    const caller = new AbortController();
+    const reading = start(caller.signal);
+    request.push(part('a', 'x') + close);
+    request.push(null);
+    expect((await reading).fields.size).to.equal(1);
+    caller.abort();
+    expect(request.listenerCount('data') + request.listenerCount('end')).to.equal(0);
   });
 
   it('may fail, before and after the promise is settled', async () => {

@@ -19,8 +19,13 @@ const inline = `${loop}
 export default { summary: 'Loops.', runs: 'inline', input: { type: 'object' }, handler: loop };`;
 /** For the supervisor, loading the log takes longer than the end of a process that is killed. */
 const slowLog = `import { register } from 'node:module';
-const hooks = \`export async function resolve(specifier, context, next) {
-  if (specifier.startsWith('./log-')) await new Promise((done) => setTimeout(done, 3000));
+const hooks = \`import { writeSync } from 'node:fs';
+import { EOL } from 'node:os';
+export async function resolve(specifier, context, next) {
+  if (specifier.startsWith('./log-')) {
+    writeSync(2, 'the log is slow' + EOL);
+    await new Promise((done) => setTimeout(done, 3000));
+  }
   return next(specifier, context);
 }\`;
 if (!process.env.${processVariable}) register('data:text/javascript,' + encodeURIComponent(hooks));`;
@@ -158,6 +163,7 @@ describe('the supervisor', function () {
       await served.until(() => served.written().includes('looping'));
       expect(await served.stop()).to.equal(1);
       expect(lives(serving)).to.equal(false);
+      expect(served.written()).to.include('the log is slow');
       expect(served.lines('a process is killed')[0]).to.include({ process: 1, killed_pid: serving });
     });
   });

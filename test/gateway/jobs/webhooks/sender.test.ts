@@ -265,6 +265,18 @@ describe('jobs/webhooks/sender', () =>
       expect(await deliveries.rows()).to.deep.equal([]);
     });
 
+    it('hands out the oldest delivery first', async () => {
+      const store = createDeliveryStore(deliveries.access);
+      const claim = () => store.claim(acme, { most: 1, now, until: now + second });
+      for (const age of [1, 2, 0]) {
+        now -= age;
+        await add(acme, `/${age}`);
+        now += age;
+      }
+      const paths = [await claim(), await claim(), await claim()].map(([delivery]) => delivery?.url.at(-1));
+      expect(paths).to.deep.equal(['2', '1', '0']);
+    });
+
     it('sends to the others while receivers never answer, with two of a tenant and sixteen under way', async () => {
       const silent: ServerResponse[] = [];
       answers['/silent'] = (response) => void silent.push(response);

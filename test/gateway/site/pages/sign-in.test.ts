@@ -120,6 +120,11 @@ describe('site: signing in', () => {
     for (const [next, leads] of [
       ['/tenants?after=a', '/tenants?after=a'],
       ['//evil.example/', '/'],
+      ['/\\evil.example', '/'],
+      ['https://evil.example/', '/'],
+      ['javascript:alert(1)', '/'],
+      ['/\t/evil.example', '/'],
+      ['/%09/evil.example', '/%09/evil.example'],
       [`/${'a'.repeat(500)}`, '/'],
     ] as const) {
       const browser = createBrowserLike(site.url);
