@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { call } from '../../gateway/testing.js';
@@ -53,6 +54,16 @@ describe('media/add-border and media/convert', () => {
   ] as const) {
     it(`report in a dry run what they would do: ${what}`, () => expect(report).to.deep.equal(expected));
   }
+
+  it('draw the border, or nothing, and encode', async () => {
+    const sides = { top: '5%', right: undefined, bottom: undefined, left: undefined };
+    const framed = { ...border, ...sides, radius: 8, inset: true };
+    expect(await drawn(addBorder, { ...input, ...more })).to.deep.equal([
+      { border: framed },
+      { encode: 'jpg' },
+    ]);
+    expect(await drawn(convert, { format: 'webp' })).to.deep.equal([{ encode: 'webp' }]);
+  });
 });
 
 /** A picture of this size, of which only the sizes and the steps matter. */
@@ -227,4 +238,20 @@ describe('media/add-watermark', () => {
       expect(inWords(error.details)).to.deep.equal(problems);
     });
   }
+
+  it('says which of its pictures is broken', async () => {
+    const whole = readFileSync(new URL('../../../plugins/media/example.jpg', import.meta.url));
+    // The header is whole, and what follows is not.
+    const broken = whole.subarray(0, whole.length / 2);
+    const messageOf = (input: object, files: Record<string, Uint8Array>) =>
+      call(addWatermark, input as never, { files: files as never, fetch: () => ({ bytes: broken }) }).then(
+        () => 'none',
+        (error) => `${error.code} ${error.message}`,
+      );
+    const problem = 'The image cannot be decoded: its data is broken or cut off.';
+    expect(await messageOf({}, { file: whole, mark: broken })).to.contain(`bad_image mark: ${problem}`);
+    const url = 'https://example.com/a.jpg';
+    expect(await messageOf({ mark_url: url }, { file: whole })).to.contain(`bad_image mark_url: ${problem}`);
+    expect(await messageOf({}, { file: broken, mark: whole })).to.contain(`bad_image ${problem}`);
+  });
 });

@@ -122,7 +122,7 @@ export async function keepCalling(
 }
 
 /** What must hold. */
-export interface Bounds {
+interface Bounds {
   /** Longest wait for `/healthz` that was the gateway's own doing, and not its neighbours' on the machine. */
   healthMs: number;
   /** Memory after the attack over that before. */

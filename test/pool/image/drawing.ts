@@ -29,7 +29,9 @@ const style = fc.record({
 });
 const side = fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 300 }));
 const color = fc.constantFrom([200, 200, 200], [200, 200, 200, 200]);
-const frame = fc.tuple(side, side, color).map((arguments_) => plain(...arguments_));
+const [long, thin] = [fc.integer({ min: 300, max: 3000 }), fc.integer({ min: 1, max: 40 })];
+const sides = fc.oneof(fc.tuple(side, side), fc.tuple(long, thin), fc.tuple(thin, long));
+const frame = fc.tuple(sides, color).map(([[width, height], pixel]) => plain(width, height, pixel));
 const picture = fc.oneof(
   frame,
   frame.map((each) => film([each, each])),

@@ -23,7 +23,7 @@ export async function makeEngine(name: EngineName): Promise<ImageEngine> {
 }
 
 /** Decodes to RGBA. Each engine's results are read by the other's library. */
-export type Decode = (bytes: Uint8Array) => Promise<Raster>;
+type Decode = (bytes: Uint8Array) => Promise<Raster>;
 
 export const decodeBySharp: Decode = async (bytes) => {
   const { data, info } = await sharp(bytes).ensureAlpha().raw().toBuffer({ resolveWithObject: true });

@@ -60,7 +60,8 @@ describe('an animation with sharp', () => {
         expect([image.width, image.height, image.frames]).to.deep.equal([...size, 3]);
         const { body, type } = await image.encode('same', format === 'webp' ? { quality: 95 } : {});
         expect(type).to.equal(`image/${format}`);
-        const { pages, delay, loop, width, height } = await sharp(body).metadata();
+        const { pages, delay, loop, width, height, ...found } = await sharp(body).metadata();
+        expect(found.format).to.equal(format);
         expect({ pages, delay, loop, size: [width, height] }).to.deep.equal({ pages: 3, ...timing, size });
         for (const [page, frame] of (await framesOf(body)).entries()) {
           const color = [...(frameColors[page] ?? []), 255];

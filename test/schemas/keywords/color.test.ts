@@ -170,6 +170,7 @@ describe('a colour phrase', () => {
     const phrases = ['warm yellow', 'yellow', 'cool yellow', 'yellowish green', 'green', 'bluish green'];
     const hues = phrases.map((phrase) => oklch(phrase).h);
     expect(hues).to.deep.equal(hues.toSorted((a, b) => a - b));
+    expect(new Set(hues).size).to.equal(hues.length);
     expect(oklch('warm grey').h).to.be.within(30, 80);
     expect(oklch('cool grey').h).to.be.within(220, 280);
   });

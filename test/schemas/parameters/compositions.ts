@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import type { JsonSchema } from '../../../schemas/json-schema.js';
 import { compileParameters } from '../../../schemas/parameters/parameters.js';
 import { createVocabulary } from '../../../schemas/vocabulary.js';
-import { inWords } from '../checker.js';
 
 /** Compares with what JSON Schema 2019-09 says with `unevaluatedProperties`, as ajv has it, for compositions without alternatives. */
 export function closeNestedPeerTests(numRuns: number): void {
@@ -42,7 +41,7 @@ export function closeNestedPeerTests(numRuns: number): void {
         const theirs = peer.compile({ ...input, properties: { v: { ...v, unevaluatedProperties: false } } });
         for (const value of values) {
           const { problems } = ours.check({ v: value }, { dryrun: false });
-          expect(inWords(problems).length === 0, JSON.stringify(value)).to.equal(theirs({ v: value }));
+          expect(problems.length === 0, JSON.stringify(value)).to.equal(theirs({ v: value }));
         }
       }),
       { numRuns },

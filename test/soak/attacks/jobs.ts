@@ -27,15 +27,22 @@ interface JobData {
 async function ask(url: string, body?: ReturnType<typeof job>, method = body ? 'POST' : 'GET') {
   const headers = { 'content-type': 'application/json' };
   const answer = await fetch(url, { method, headers, ...(body && { body: JSON.stringify(body) }) });
-  const { data } = (await answer.json()) as { data: JobData };
+  const { data } = (await answer.json()) as { data?: JobData };
   return { status: answer.status, data };
+}
+
+/** The data of a request that has to be accepted. */
+async function dataOf(url: string, body?: ReturnType<typeof job>): Promise<JobData> {
+  const { status, data } = await ask(url, body);
+  if (!data) throw new Error(`the jobs API answered ${status}`);
+  return data;
 }
 
 /** A job once it has ended, or as it is after so long. */
 async function ended(path: string, mostMs: number, everyMs = 200): Promise<JobData> {
   const began = performance.now();
   for (;;) {
-    const { data } = await ask(path);
+    const data = await dataOf(path);
     if (data.finished_at !== null || performance.now() - began > mostMs) return data;
     await sleep(everyMs);
   }
@@ -44,7 +51,7 @@ async function ended(path: string, mostMs: number, everyMs = 200): Promise<JobDa
 /** Milliseconds from a request for a job of one item to its end. */
 async function oneItem(world: World, key: string): Promise<number> {
   const began = performance.now();
-  const { data } = await ask(`${world.url}/jobs?ak=${key}`, texts(1));
+  const data = await dataOf(`${world.url}/jobs?ak=${key}`, texts(1));
   const { finished_at } = await ended(`${world.url}/jobs/${data.id}?ak=${key}`, 60_000, 5);
   if (finished_at === null) throw new Error('a job of one item took more than a minute');
   return performance.now() - began;
@@ -67,7 +74,7 @@ export const unreadItems: Scenario = {
   env: { HELPER_PLUGINS: plugins },
   bounds: { healthMs: 200 },
   async attack(world, { scale, tally }) {
-    const { data } = await ask(`${world.url}/jobs?ak=${world.key}`, large(itemMb * 2 ** 20));
+    const data = await dataOf(`${world.url}/jobs?ak=${world.key}`, large(itemMb * 2 ** 20));
     const { done } = await ended(`${world.url}/jobs/${data.id}?ak=${world.key}`, 60_000);
     if (done !== 1) return tally.fault('the item was not done');
     const path = `/jobs/${data.id}/items/0?ak=${world.key}`;
@@ -129,7 +136,7 @@ export const fullDisk: Scenario = {
 async function fill({ url, key, quietKey }: World, items: number, tally: Tally): Promise<void> {
   const jobs = `${url}/jobs`;
   const began = performance.now();
-  const { data } = await ask(`${jobs}?ak=${key}`, large(1_000_000, items));
+  const data = await dataOf(`${jobs}?ak=${key}`, large(1_000_000, items));
   let isOver = false;
   async function others(): Promise<void> {
     for (let n = 0; !isOver; n += 1) {
@@ -152,8 +159,8 @@ async function fill({ url, key, quietKey }: World, items: number, tally: Tally):
     const { status } = await ask(`${jobs}/${data.id}?ak=${key}`, undefined, 'DELETE');
     if (status !== expected) tally.fault(`DELETE was answered ${status}, and not ${expected}`);
   }
-  const again = await ask(`${jobs}?ak=${key}`, large(1_000_000, 30));
-  const { done } = await ended(`${jobs}/${again.data.id}?ak=${key}`, 60_000);
+  const again = await dataOf(`${jobs}?ak=${key}`, large(1_000_000, 30));
+  const { done } = await ended(`${jobs}/${again.id}?ak=${key}`, 60_000);
   if (done !== 30) tally.fault(`${done} items of 30 were done once there was room`);
 }
 
@@ -229,10 +236,10 @@ const busyClients: Scenario = {
       const began = performance.now();
       const input = (at: number) => ({ url: `${world.source}/picture?${at}`, format: 'jpg' });
       const body = job('media/add-border', shortItems, input);
-      const { data } = await ask(`${world.url}/jobs?ak=${world.quietKey}`, body);
+      const data = await dataOf(`${world.url}/jobs?ak=${world.quietKey}`, body);
       const path = `${world.url}/jobs/${data.id}?limit=1&ak=${world.quietKey}`;
       const beside = await rateDuring(() => ended(path, 2 * shortItems * mostSecondsAnItem * 1_000, 100));
-      const { done, failed } = (await ask(path)).data;
+      const { done, failed } = await dataOf(path);
       const seconds = (performance.now() - began) / 1_000;
       if (done !== shortItems || seconds > shortItems * mostSecondsAnItem) {
         tally.fault(`${done} items of ${shortItems} were done in ${seconds.toFixed(1)} s, ${failed} failed`);

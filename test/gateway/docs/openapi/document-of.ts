@@ -14,7 +14,7 @@ export const fixtureFolders = folders.map((name) => fixture(`plugins/${name}`));
 type Content = Record<string, { schema: Record<string, unknown> }>;
 
 /** As much of an operation as tests look at. */
-export interface Operation {
+interface Operation {
   operationId: string;
   parameters: { name: string; required: boolean; schema?: unknown; content?: Content }[];
   requestBody: { required: boolean; content: Content };

@@ -33,7 +33,7 @@ import type { Answer, CallInit } from '../../harness.js';
 import { signing } from '../../signing/signing.js';
 
 /** Bounds that a test can pass quickly. */
-export const bounds = { maxJobBytes: 400_000, maxFileBytes: 20_000, maxTextBytes: 8_000 };
+const bounds = { maxJobBytes: 400_000, maxFileBytes: 20_000, maxTextBytes: 8_000 };
 
 /** Bytes of answers that may be on their way. */
 export const outputBytes = 8 * 2 ** 20;
