@@ -29,9 +29,11 @@ const style = fc.record({
 });
 const side = fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 300 }));
 const color = fc.constantFrom([200, 200, 200], [200, 200, 200, 200]);
-const [long, thin] = [fc.integer({ min: 300, max: 3000 }), fc.integer({ min: 1, max: 40 })];
-const sides = fc.oneof(fc.tuple(side, side), fc.tuple(long, thin), fc.tuple(thin, long));
-const frame = fc.tuple(sides, color).map(([[width, height], pixel]) => plain(width, height, pixel));
+const frame = fc.tuple(side, side, color).map((arguments_) => plain(...arguments_));
+const [long, thin] = [fc.integer({ min: 300, max: 3000 }), fc.integer({ min: 1, max: 300 })];
+const strip = fc
+  .oneof(fc.tuple(long, thin), fc.tuple(thin, long))
+  .map(([width, height]) => plain(width, height, [200, 200, 200]));
 const picture = fc.oneof(
   frame,
   frame.map((each) => film([each, each])),
@@ -76,26 +78,43 @@ export function drawingTests(numRuns: number): void {
       return Math.min(pixels, Math.floor(length * 0.45));
     };
 
+    function expectInside(
+      on: Raster,
+      { margin, rotate }: { margin: Measure | 'auto'; rotate: number },
+      after: Raster,
+    ): void {
+      const box = changed(on, after);
+      if (box.right < 0) return;
+      const shorter = Math.min(on.width, on.height);
+      const across = insetOf(margin, on.width, shorter);
+      const down = insetOf(margin, on.height, shorter);
+      // What is a pixel wide or high is two when it is rotated askew.
+      const isWide = Math.min(on.width - 2 * across, on.height - 2 * down) > 3;
+      const slack = rotate % 90 === 0 || isWide ? 0 : 3;
+      expect(box.left).to.be.at.least(across - slack);
+      expect(box.top).to.be.at.least(down - slack);
+      expect(box.right).to.be.below(on.width - across + slack);
+      expect(box.bottom).to.be.below(on.height - down + slack);
+    }
+
     it('lies inside the margins, whatever it is and however it is rotated', async () => {
       const scales = fc.double({ min: 0.001, max: 1, noNaN: true });
       const marks = [picture, placing, style, fc.option(rasters()), scales] as const;
       await fc.assert(
         fc.asyncProperty(...marks, async (on, place, text, logo, scale) => {
           const options = logo ? { ...place, scale } : { ...place, ...text };
-          const box = changed(on, await draw(on, options, logo ?? undefined));
-          if (box.right < 0) return;
-          const shorter = Math.min(on.width, on.height);
-          const across = insetOf(place.margin, on.width, shorter);
-          const down = insetOf(place.margin, on.height, shorter);
-          // What is a pixel wide or high is two when it is rotated askew.
-          const isWide = Math.min(on.width - 2 * across, on.height - 2 * down) > 3;
-          const slack = place.rotate % 90 === 0 || isWide ? 0 : 3;
-          expect(box.left).to.be.at.least(across - slack);
-          expect(box.top).to.be.at.least(down - slack);
-          expect(box.right).to.be.below(on.width - across + slack);
-          expect(box.bottom).to.be.below(on.height - down + slack);
+          expectInside(on, place, await draw(on, options, logo ?? undefined));
         }),
         { numRuns },
+      );
+    });
+
+    it('keeps its text inside long pictures too', async () => {
+      await fc.assert(
+        fc.asyncProperty(strip, placing, style, async (on, place, text) => {
+          expectInside(on, place, await draw(on, { ...place, ...text }));
+        }),
+        { numRuns: Math.ceil(numRuns / 10) },
       );
     });
 
