@@ -4,6 +4,7 @@ import type { DeclaredHelper } from '../../schemas/declared-helper.js';
 import type { ParameterChecker } from '../../schemas/parameters/parameters.js';
 import type { Config } from '../config.js';
 import type { HelperContext } from '../helper.js';
+import type { ReadSteps } from '../recipes/steps.js';
 import type { PluginProblem } from './discover.js';
 
 /** A plugin's own functions. */
@@ -34,6 +35,8 @@ export interface Helper {
   sources?: Uint8Array | undefined;
   /** Compiled once, from the declaration's schema. */
   parameters: ParameterChecker;
+  /** Of a pipeline or a recipe, which has no code of its own: the helpers that a call runs, one on the picture of the other. */
+  readSteps?: ReadSteps;
 }
 
 /** Every helper by its id. */
