@@ -2,9 +2,9 @@ import { asSchema } from '../schemas/json-schema.js';
 import { type BytesAnswer, makeAnswer, toBytes } from './answer.js';
 import { type CallScope, HandlerContext } from './context/handler-context.js';
 import type { Image, ImageEngine, ImageLimits } from './image/engine.js';
-import { freshBytes } from './image/recipe.js';
+import { freshBytes } from './image/recorded-image.js';
 import { guard, type LoadedPlugin } from './plugin.js';
-import type { CallTask, FileBytes } from './task.js';
+import type { CallStep, CallTask, FileBytes, TaskFiles } from './task.js';
 import { restoreObjectPrototype } from './thread-settings.js';
 
 export interface CallOptions {
@@ -17,17 +17,32 @@ export interface CallOptions {
   maxBodyBytes?: number | undefined;
 }
 
-const noFiles: NonNullable<CallTask['files']> = {};
+/** What one of a plugin's functions is called with. */
+export interface Invocation extends Pick<CallTask, 'does' | 'input'> {
+  files: TaskFiles;
+  /** What the caller named its files, where that is not by the names of the parameters. */
+  names?: CallStep['names'];
+  /** In place of the file of a picture. */
+  image?: Image | undefined;
+}
 
-/** Calls one of a plugin's functions with its files opened, and makes the answer of what it returns. */
+/** Calls one of a plugin's functions and makes the answer of what it returns. */
 export async function callPlugin(
-  { service, plugin, shipped, parts }: LoadedPlugin,
-  { does, input, files = noFiles }: CallTask,
+  loaded: LoadedPlugin,
+  { does, input, files = {} }: CallTask,
   scope: CallScope,
   options: CallOptions,
 ): Promise<BytesAnswer> {
-  const open = async ({ bytes, header }: FileBytes, name?: string): Promise<Image> =>
-    (await options.engine).open(bytes, options.limits, { name, header });
+  return answerOf(await invoke(loaded, { does, input, files }, scope, options), loaded, options);
+}
+
+/** Calls one of a plugin's functions with its files opened. */
+export async function invoke(
+  { service, plugin, shipped, parts }: LoadedPlugin,
+  { does, input, files, names = {}, image }: Invocation,
+  scope: CallScope,
+  options: CallOptions,
+): Promise<unknown> {
   const context = new HandlerContext(scope, parts);
   if (plugin.files) {
     const kinds = asSchema(plugin.files);
@@ -36,20 +51,34 @@ export async function callPlugin(
       if (!Object.hasOwn(kinds, field)) continue;
       const { kind, parameter } = asSchema(kinds[field]);
       // As callers know it: by what they have sent.
-      const name = typeof parameter === 'string' && Object.hasOwn(input, parameter) ? parameter : field;
-      opened[field] = kind === 'image' ? await open(file, name) : file;
+      const own = typeof parameter === 'string' && Object.hasOwn(input, parameter) ? parameter : field;
+      opened[field] = kind === 'image' ? await openFile(file, options, names[field] ?? own) : file;
     }
     context.files = opened;
   }
   const picture = plugin.source === 'image' ? files.file : undefined;
-  if (picture) context.image = await open(picture);
+  if (image) context.image = image;
+  else if (picture) context.image = await openFile(picture, options);
   const handle = async () => {
     const called = plugin[does];
     return typeof called === 'function' ? called.call(plugin, input, context) : undefined;
   };
   const hide = parts.redactor?.text;
   const guarded = () => guard({ name: service, hide }, handle).finally(() => restoreObjectPrototype(service));
-  const result = await (shipped ? handle() : guarded());
+  return shipped ? handle() : guarded();
+}
+
+/** Opens a picture, called `name` where it is one of several. */
+export async function openFile(
+  { bytes, header }: Pick<FileBytes, 'bytes' | 'header'>,
+  { engine, limits }: CallOptions,
+  name?: string,
+): Promise<Image> {
+  return (await engine).open(bytes, limits, { name, header });
+}
+
+/** The answer that is made of what a handler has returned. */
+export function answerOf(result: unknown, { shipped }: Pick<LoadedPlugin, 'shipped'>, options: CallOptions) {
   const answer = toBytes(makeAnswer(result, options.maxJsonBytes, options.maxBodyBytes));
   return { ...answer, bytes: ownBytes(answer, shipped) };
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PoolError } from './errors.js';
-import type { Task } from './task.js';
+import { pluginsOf, type Task } from './task.js';
 
 interface LoadErrorOptions {
   /** The helper whose plugin is to blame, where one is. */
@@ -72,8 +72,8 @@ export class LoadFaults {
 
   /** Why a task that no thread can run is not to wait for one: `busy`, with a time to retry after. Undefined where it may run soon. */
   refusal(task: Task): PoolError | undefined {
-    const own = task.kind === 'call' ? this.#faults.get(task.plugin) : undefined;
-    const fault = own ?? this.#faults.get(all);
+    const url = pluginsOf(task).find((each) => this.#faults.has(each)) ?? all;
+    const fault = this.#faults.get(url) ?? this.#faults.get(all);
     if (!fault?.isDoubtful) return undefined;
     const retryAfter = Math.max(1, Math.ceil((fault.at - Date.now()) / 1000));
     const what = fault.service ? `${fault.service} cannot be loaded` : 'No worker thread can be started';

@@ -3,10 +3,12 @@ import type { Requester } from './admission.js';
 import type { TaskCall } from './context/messages.js';
 import { noMoreWork, type PoolError } from './errors.js';
 import { FairQueue, Heap, type StopReason } from './fair-queue.js';
-import type { Task, TaskOutcome } from './task.js';
+import { serviceOf, type Task, type TaskOutcome } from './task.js';
 
 /** Milliseconds below which no task is heavy: among short ones the ratio says little. */
 const shortMs = 100;
+/** Callers choose which helpers run one after another: what was not called for longest is forgotten. */
+const mostFamilies = 1_000;
 /** Slots that one task counts for at most. */
 const maxSlots = 16;
 
@@ -50,7 +52,10 @@ export class Costs {
     const mean = family.get(variantOf(task));
     if (!ok && (mean === undefined || ms < mean)) return;
     family.set(variantOf(task), mean === undefined ? ms : mean * 0.8 + ms * 0.2);
+    this.#families.delete(familyOf(task));
     this.#families.set(familyOf(task), family);
+    const [oldest] = this.#families.keys();
+    if (this.#families.size > mostFamilies && oldest !== undefined) this.#families.delete(oldest);
   }
 }
 
@@ -80,22 +85,22 @@ export class SlowedHelpers {
   }
 
   has(task: Task): boolean {
-    return task.kind === 'call' && this.#slowed.has(task.context.service);
+    return task.kind === 'call' && this.#slowed.has(serviceOf(task));
   }
 
   mayStart(task: Task): boolean {
-    return task.kind !== 'call' || !this.has(task) || !this.#running.has(task.context.service);
+    return task.kind !== 'call' || !this.has(task) || !this.#running.has(serviceOf(task));
   }
 
   began(task: Task): void {
     if (task.kind !== 'call') return;
-    const { service } = task.context;
+    const service = serviceOf(task);
     this.#running.set(service, (this.#running.get(service) ?? 0) + 1);
   }
 
   ended(task: Task, end: TaskEnd): void {
     if (task.kind !== 'call') return;
-    const { service } = task.context;
+    const service = serviceOf(task);
     const running = (this.#running.get(service) ?? 1) - 1;
     if (running > 0) this.#running.set(service, running);
     else this.#running.delete(service);
@@ -116,7 +121,7 @@ export class SlowedHelpers {
 function familyOf(task: Task): string {
   if (task.kind !== 'call') return task.kind;
   // A dry run of its own is another function.
-  return task.does === 'handler' ? task.context.service : `${task.context.service} ${task.does}`;
+  return task.does === 'handler' ? serviceOf(task) : `${serviceOf(task)} ${task.does}`;
 }
 
 function variantOf(task: Task): string {

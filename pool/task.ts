@@ -21,6 +21,28 @@ export interface CallTask {
   timeoutMs?: number;
   /** What it asks for, one of a few, where that makes its calls unlike in cost; see `Costs`. */
   variant?: string;
+  /** In place of `plugin`, what runs on the picture, one after another; `input` has the result's `format` and `quality`. */
+  steps?: readonly CallStep[];
+}
+
+/** A call of a handler within another, with the picture of the step before it. Its other files are among the call's, as `1.mark`. */
+export interface CallStep {
+  plugin: string;
+  service: string;
+  input: Record<string, unknown>;
+  /** What the caller named its files, by their fields. */
+  names: Readonly<Record<string, string>>;
+}
+
+/** The urls of the plugins that a task needs. */
+export function pluginsOf(task: Task): string[] {
+  if (task.kind !== 'call') return [];
+  return task.steps ? [...new Set(task.steps.map(({ plugin }) => plugin))] : [task.plugin];
+}
+
+/** Whose calls a task is one of: a helper's, or those of the same helpers one after another. */
+export function serviceOf({ context, steps }: CallTask): string {
+  return steps ? [...new Set(steps.map(({ service }) => service))].sort().join(' + ') : context.service;
 }
 
 /** A file as it came. */
@@ -77,6 +99,8 @@ export type TaskOutcome<K extends Task['kind'] = Task['kind']> =
 /** What a task ended with; `refusal` where that was the gateway's own word, which a handler did not catch. */
 export interface Failed extends Thrown {
   refusal?: FetchRefusal;
+  /** Of several steps the one that failed, counted from 0. */
+  step?: number;
 }
 
 /** What threads report to the main thread, and request of it. */

@@ -8,7 +8,14 @@ import type { TaskCall } from './context/messages.js';
 import { PoolError, readThrown } from './errors.js';
 import { LoadError } from './load-faults.js';
 import { importTimeoutMs, type PluginModule } from './plugin.js';
-import type { NumberedTask, Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
+import {
+  type NumberedTask,
+  pluginsOf,
+  type Task,
+  type TaskOutcome,
+  type WorkerReport,
+  type WorkerSettings,
+} from './task.js';
 import {
   createSharedBytes,
   createTaskDeadline,
@@ -205,6 +212,10 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
     }
   }
 
+  async function loadEach(modules: readonly PluginModule[]): Promise<void> {
+    for (const module of modules) await loadLate(module);
+  }
+
   async function warm(): Promise<void> {
     // Node keeps a failed import for good, and such a thread would fail these tasks as long as it lives.
     await callInTime('warm', undefined, { what: 'what first tasks need' }).catch((error) => {
@@ -217,9 +228,10 @@ export function createThread({ settings, setupLimitMs, onFree, onEnd, onFault }:
   /** Runs a task. Throws a `PoolError`: `helper_timeout`, or `internal` where the thread died of it; it has ended then. */
   function run(task: Task, call: TaskCall = noCall): Promise<TaskOutcome> {
     if (warming) return warming.then(() => run(task, call));
-    const onDemand = task.kind === 'call' && !loaded.has(task.plugin) && hooks.onDemand?.(task.plugin);
-    if (!onDemand) return runLoaded(task, call);
-    return loadLate(onDemand).then(
+    const missing = hooks.onDemand ? pluginsOf(task).filter((url) => !loaded.has(url)) : [];
+    const onDemand = missing.flatMap((url) => hooks.onDemand?.(url) ?? []);
+    if (onDemand.length === 0) return runLoaded(task, call);
+    return loadEach(onDemand).then(
       () => runLoaded(task, call),
       (error) => {
         onFree();

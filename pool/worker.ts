@@ -16,7 +16,9 @@ import { refusalIn } from './context/messages.js';
 import { describeThrown, readThrown } from './errors.js';
 import { importPlugin, type LoadedPlugin, type Plugin, type PluginModule, setUp } from './plugin.js';
 import { hookPlugins, useSources } from './plugin-hooks.js';
+import { runSteps, StepFailure } from './run-steps.js';
 import type {
+  CallStep,
   CallTask,
   Failed,
   NumberedTask,
@@ -162,20 +164,28 @@ async function preview({ bytes, maxBytes }: PreviewTask): Promise<BytesAnswer> {
 }
 
 async function call(number: number, task: CallTask): Promise<BytesAnswer> {
-  const { service } = task.context;
-  const loaded = plugins.get(task.plugin) ?? (await loadPlugin({ service, url: task.plugin }));
-  const scope = link.begin(number, task.context, loaded.parts.redactor);
+  const begin = async ({ service, plugin: url }: Pick<CallStep, 'service' | 'plugin'>) => {
+    const loaded = plugins.get(url) ?? (await loadPlugin({ service, url }));
+    return { loaded, scope: link.begin(number, { ...task.context, service }, loaded.parts.redactor) };
+  };
+  if (task.steps) return runSteps(task, { begin, end: link.end, ...callOptions });
   try {
+    const { loaded, scope } = await begin({ service: task.context.service, plugin: task.plugin });
     return await callPlugin(loaded, task, scope, callOptions);
   } finally {
     link.end();
   }
 }
 
-function failed(task: Task, error: unknown): Failed {
+function failed(task: Task, failure: unknown): Failed {
+  const { step, cause: error } = failure instanceof StepFailure ? failure : { cause: failure };
+  const own = task.kind === 'call' ? (task.steps?.[step ?? -1] ?? task) : undefined;
+  const redactor = own && plugins.get(own.plugin)?.parts.redactor;
   const thrown = readThrown(error);
-  const redactor = task.kind === 'call' ? plugins.get(task.plugin)?.parts.redactor : undefined;
-  const shown = redactor ? redactor.thrown(thrown) : thrown;
   const refusal = refusalIn(error);
-  return refusal ? { ...shown, refusal } : shown;
+  return {
+    ...(redactor ? redactor.thrown(thrown) : thrown),
+    ...(refusal ? { refusal } : {}),
+    ...(step === undefined ? {} : { step }),
+  };
 }

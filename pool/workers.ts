@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TaskCall } from './context/messages.js';
 import { PoolError } from './errors.js';
 import { firstPauseMs, LoadError, LoadFaults, RetryPacing } from './load-faults.js';
-import type { Task, TaskOutcome, WorkerReport, WorkerSettings } from './task.js';
+import { pluginsOf, type Task, type TaskOutcome, type WorkerReport, type WorkerSettings } from './task.js';
 import { createThread, type LoadOptions, type Thread } from './thread.js';
 
 /** The threads that can run tasks. */
@@ -75,7 +75,7 @@ class ReadyThreads {
 }
 
 function canRun({ lacking, unloaded }: Thread, task: Task): boolean {
-  return task.kind !== 'call' || !(lacking.has(task.plugin) || unloaded.has(task.plugin));
+  return !pluginsOf(task).some((url) => lacking.has(url) || unloaded.has(url));
 }
 
 export interface WorkersOptions {
@@ -301,10 +301,11 @@ export function createWorkers(options: WorkersOptions) {
 
   /** Has an idle thread load the plugin of a task, where none has done so that is free. Calls `onChange` when it has. */
   function prepare(task: Task): void {
-    if (task.kind !== 'call' || wanted.has(task.plugin) || faults.has(task.plugin)) return;
-    const { plugin: url } = task;
-    const thread = ready.couldLoad(url);
-    if (!thread) return;
+    const urls = pluginsOf(task);
+    if (urls.some((each) => wanted.has(each) || faults.has(each))) return;
+    const url = urls.find((each) => ready.couldLoad(each));
+    const thread = url && ready.couldLoad(url);
+    if (!url || !thread) return;
     wanted.add(url);
     ready.remove(thread);
     const isMissed = setTimeout(fill, slowLoadMs).unref();

@@ -17,7 +17,7 @@ import { decodeFirstGifFrame } from './jimp-gif.js';
 import { cannotEncode } from './options.js';
 import { encodePng } from './png/encode.js';
 import { dropOpaqueAlpha, flattenRaster, type Point, placeOnCanvas, type Raster } from './raster.js';
-import { applyOperations, type Operation, recordImage } from './recipe.js';
+import { applyOperations, recordImage, type Steps } from './recorded-image.js';
 import { resampleRaster } from './resize.js';
 import { orientRaster } from './rotate.js';
 import type { LoadText } from './text/overlay.js';
@@ -78,10 +78,15 @@ export async function createJimpEngine(text: LoadText): Promise<ImageEngine> {
   return {
     name: 'jimp',
     async open(bytes, limits, { name, header = checkHeader(bytes, limits) } = {}) {
-      async function run(operations: readonly Operation[], opaque: boolean): Promise<Raster> {
-        const raster = orientRaster(await decode(bytes, header, limits), header.orientation);
-        if (opaque) flattenRaster(raster);
-        return applyOperations(raster, operations, { text, resize: resampleRaster, opaque });
+      /** A step's picture is what Jimp would read of it in a PNG. */
+      async function run(steps: Steps, opaque: boolean): Promise<Raster> {
+        let raster = orientRaster(await decode(bytes, header, limits), header.orientation);
+        for (const [at, operations] of steps.entries()) {
+          const flat = opaque && at === steps.length - 1;
+          if (flat) flattenRaster(raster);
+          raster = await applyOperations(raster, operations, { text, resize: resampleRaster, opaque: flat });
+        }
+        return raster;
       }
       return recordImage({
         name,
@@ -91,12 +96,12 @@ export async function createJimpEngine(text: LoadText): Promise<ImageEngine> {
         format: header.format,
         frames: header.frames,
         size: { ...swapSides(header, header.orientation), frames: 1 },
-        async render(operations, format, options) {
+        async render(steps, { format, settings }) {
           const encode = encoders[format];
           if (!encode) throw new TypeError(cannotEncode(format));
-          return encode(await run(operations, format === 'jpg'), options);
+          return encode(await run(steps, format === 'jpg'), settings);
         },
-        pixels: (operations) => run(operations, false),
+        pixels: (steps) => run(steps, false),
       });
     },
   };

@@ -10,7 +10,7 @@ import {
 } from './engine.js';
 import { encodePng } from './png/encode.js';
 import { dropOpaqueAlpha } from './raster.js';
-import { pixelsOf } from './recipe.js';
+import { pixelsOf } from './recorded-image.js';
 import { asBytes, readCodec } from './wasm-codec.js';
 
 /** Pixels a byte that no picture worth a look reaches: to encode more than these would be for nothing. */

@@ -13,11 +13,10 @@ import {
   undecodable,
 } from './engine.js';
 import { checkHeader, swapSides } from './header.js';
-import { keepsAnimation } from './options.js';
 import { encodePng } from './png/encode.js';
 import { choosePngStrategy } from './png/strategy.js';
 import { dropOpaqueAlpha, type Raster } from './raster.js';
-import { applyOperations, type Operation, recordImage } from './recipe.js';
+import { applyOperations, type Operation, recordImage, type Steps } from './recorded-image.js';
 import type { LoadText } from './text/overlay.js';
 
 /** Throws what a pipeline's rejection means. All but a timeout is the picture's fault: the pipelines are fixed. */
@@ -49,10 +48,12 @@ const turns: Record<Orientation, (image: Pipeline) => Pipeline> = {
   8: (image) => image.rotate(270),
 };
 
+/** What a step begins with: a file, or the pixels of the step before it. */
 interface Source {
-  bytes: Uint8Array;
+  open(animated: boolean): Pipeline;
   header: ImageHeader;
-  limits: ImageLimits;
+  /** Of pixels, for what needs no pipeline. */
+  raster?: Raster;
 }
 
 type Leading = { [K in 'crop' | 'resize' | 'border']?: Extract<Operation, { kind: K }> } & {
@@ -82,14 +83,16 @@ function scaleTo(image: Pipeline, { width, height }: Size): Pipeline {
   return image.resize({ width, height, fit: 'fill', kernel: 'lanczos3', fastShrinkOnLoad: false });
 }
 
-function isAnimated(header: ImageHeader, format: ResultFormat): boolean {
-  return header.frames > 1 && keepsAnimation('sharp', format);
-}
-
 async function toRaster(image: Pipeline): Promise<Raster> {
   const { data, info } = await image.raw().toBuffer({ resolveWithObject: true }).catch(sharpFault);
   const { width, pages: frames = 1, channels } = info;
   return { data, width, height: info.height / frames, channels: channels as 3 | 4, frames };
+}
+
+/** A pipeline that does the first operations of a step, and those that are left for the decoded pixels. */
+interface Opened {
+  image: Pipeline;
+  rest: readonly Operation[];
 }
 
 /** What an animation keeps of its source. */
@@ -122,19 +125,35 @@ export function createSharpEngine(
   sharp.block({ operation: ['VipsForeignLoad'] });
   sharp.unblock({ operation: loaders });
 
+  function fileSource(bytes: Uint8Array, header: ImageHeader, limits: ImageLimits): Source {
+    return {
+      header,
+      open: (animated) =>
+        sharp(bytes, {
+          pages: animated ? -1 : 1,
+          limitInputPixels: limits.maxPixels,
+          // A cut-off file is refused; what a camera wrote a little wrong is not.
+          failOn: 'error',
+        }).timeout({ seconds: timeoutSeconds }),
+    };
+  }
+
+  /** What the step before has drawn, as a PNG would hand it on. */
+  function rasterSource(drawn: Raster): Source {
+    const raster = dropOpaqueAlpha(drawn);
+    const { width, height, frames } = raster;
+    const header: ImageHeader = { format: 'png', width, height, frames, orientation: 1, cmyk: false };
+    return { header, raster, open: () => fromRaster(raster) };
+  }
+
   /** A pipeline that decodes for this format and does the first operations on the way, and those that are left. */
   function openPipeline(
-    { bytes, header, limits }: Source,
+    { open, header }: Source,
     operations: readonly Operation[],
     format: ResultFormat,
-  ) {
-    const animated = isAnimated(header, format);
-    const image = sharp(bytes, {
-      pages: animated ? -1 : 1,
-      limitInputPixels: limits.maxPixels,
-      // A cut-off file is refused; what a camera wrote a little wrong is not.
-      failOn: 'error',
-    }).timeout({ seconds: timeoutSeconds });
+    animated: boolean,
+  ): Opened {
+    const image = open(animated);
     const { crop, resize, border, rest } = splitLeading(operations, header, animated);
     // Else sharp paints a purple border on a grey picture grey, and reads 16 bit with a profile as P3. CMYK goes by its
     // own profile, and a JPEG that is shrunk is decoded at a fraction of its size only without this.
@@ -181,35 +200,58 @@ export function createSharpEngine(
     return toBytes(fromRaster(raster).png());
   }
 
-  function run(raster: Raster, operations: readonly Operation[], format: ResultFormat): Promise<Raster> {
-    return applyOperations(raster, operations, { text, resize: resizeFrames, opaque: format === 'jpg' });
+  /** Runs one step in the decoded pixels. */
+  async function draw(
+    { raster }: Source,
+    operations: readonly Operation[],
+    { image, rest }: Opened,
+    opaque: boolean,
+  ): Promise<Raster> {
+    const isUntouched = rest.length === operations.length && !(opaque && raster?.channels === 4);
+    const decoded = isUntouched && raster ? raster : await toRaster(image);
+    return applyOperations(decoded, rest, { text, resize: resizeFrames, opaque });
+  }
+
+  /** Runs all steps but the last. */
+  async function drawBefore(file: Source, steps: Steps, animated: boolean): Promise<Source> {
+    let source = file;
+    for (const operations of steps.slice(0, -1)) {
+      const opened = openPipeline(source, operations, 'png', animated);
+      source = rasterSource(await draw(source, operations, opened, false));
+    }
+    return source;
   }
 
   /** What libvips can do while it decodes goes through in one pass. All else is done in the decoded pixels. */
   async function render(
-    source: Source,
-    operations: readonly Operation[],
-    format: ResultFormat,
-    quality: EncodeOptions,
+    file: Source,
+    steps: Steps,
+    { format, settings, frames }: { format: ResultFormat; settings: EncodeOptions; frames: number },
+    readTiming: () => Promise<Timing>,
   ): Promise<Uint8Array> {
-    const { bytes, header } = source;
-    const { image, rest } = openPipeline(source, operations, format);
+    const animated = frames > 1;
+    const operations = steps.at(-1) ?? [];
+    const source = await drawBefore(file, steps, animated);
+    const { header } = source;
+    const opened = openPipeline(source, operations, format, animated);
+    // Decoded pixels have lost it.
+    const timing = async () => (animated ? readTiming() : {});
     // libvips writes the source's orientation into an AVIF, even once it was turned by hand; decoded pixels carry none.
     const keepsOrientation = format === 'avif' && header.orientation !== 1;
-    if (rest.length === 0 && format !== 'png' && !keepsOrientation) {
-      return encodeBy(image, format, header.width * header.height * header.frames, quality);
+    if (opened.rest.length === 0 && format !== 'png' && !keepsOrientation) {
+      const pixels = header.width * header.height * header.frames;
+      return encodeBy(opened.image, format, pixels, settings, source.raster ? await timing() : {});
     }
-    const raster = await run(await toRaster(image), rest, format);
+    const raster = await draw(source, operations, opened, format === 'jpg');
     if (format === 'png') return encodeStill(dropOpaqueAlpha(raster));
-    const timing: Timing = isAnimated(header, format) ? await sharp(bytes).metadata().catch(sharpFault) : {};
     const pixels = raster.width * raster.height * raster.frames;
-    return encodeBy(fromRaster(raster), format, pixels, quality, timing);
+    return encodeBy(fromRaster(raster), format, pixels, settings, await timing());
   }
 
   return {
     name: 'sharp',
     async open(bytes, limits, { name, header = checkHeader(bytes, limits) } = {}) {
-      const source = { bytes, header, limits };
+      const source = fileSource(bytes, header, limits);
       return recordImage({
         name,
         bytes,
@@ -218,10 +260,12 @@ export function createSharpEngine(
         format: header.format,
         frames: header.frames,
         size: { ...swapSides(header, header.orientation), frames: header.frames },
-        render: (operations, format, quality) => render(source, operations, format, quality),
-        async pixels(operations) {
-          const { image, rest } = openPipeline(source, operations, 'png');
-          return run(await toRaster(image), rest, 'png');
+        render: (steps, result) =>
+          render(source, steps, result, () => sharp(bytes).metadata().catch(sharpFault)),
+        async pixels(steps) {
+          const last = steps.at(-1) ?? [];
+          const before = await drawBefore(source, steps, false);
+          return draw(before, last, openPipeline(before, last, 'png', false), false);
         },
       });
     },

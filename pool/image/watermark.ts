@@ -33,7 +33,7 @@ interface LogoMark {
   scale: number;
 }
 
-/** A mark as a recipe has it: validated, with its defaults. */
+/** A mark as it is recorded: validated, with its defaults. */
 export type Mark = Placing & ({ text: TextMark; logo?: undefined } | { logo: LogoMark; text?: undefined });
 
 /** Draws the mark on every frame, in place. `text` is asked for where there is a text. */

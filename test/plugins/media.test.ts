@@ -7,7 +7,7 @@ import addWatermark from '../../plugins/media/add-watermark/index.js';
 import convert from '../../plugins/media/convert/index.js';
 import { resize, type SizeWanted } from '../../plugins/media/resize/index.js';
 import type { Image } from '../../pool/image/engine.js';
-import { type Operation, recordImage } from '../../pool/image/recipe.js';
+import { type Operation, recordImage } from '../../pool/image/recorded-image.js';
 import { inWords } from '../schemas/checker.js';
 import { callContext } from './call-context.js';
 
@@ -76,8 +76,8 @@ function picture(width: number, height: number) {
     size: { width, height, frames: 1 },
     frames: 1,
     limits: { maxPixels: 1e9, maxFrames: 1 },
-    async render(operations) {
-      steps.push(...operations.map(({ kind }) => kind));
+    async render(run) {
+      steps.push(...run.flat().map(({ kind }) => kind));
       return new Uint8Array(0);
     },
     pixels: () => Promise.reject(new Error('no pixels are read')),

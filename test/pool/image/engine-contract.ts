@@ -2,6 +2,7 @@ import type { EngineName } from '../../../pool/image/engine.js';
 import { conversionTests, formatTests } from './contract/formats.js';
 import { operationTests, watermarkTests } from './contract/operations.js';
 import { brokenByteTests, faultTests } from './contract/options.js';
+import { stepTests } from './contract/steps.js';
 import { engineBench } from './engines.js';
 
 /** What every engine does with pictures; at length every conversion, and many more broken bytes. */
@@ -15,5 +16,6 @@ export function imageEngineTests(name: EngineName, length?: 'at length'): void {
     operationTests(bench);
     watermarkTests(bench);
     faultTests(bench);
+    stepTests(bench);
   });
 }

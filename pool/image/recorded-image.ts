@@ -10,6 +10,7 @@ import {
   ImageError,
   type ImageLimits,
   type Orientation,
+  type OutputFormat,
   type ResizeOptions,
   type ResultFormat,
   type Size,
@@ -32,7 +33,7 @@ import { orientRaster, quarterTurns, type Rotation, rotatedSize, rotateRaster } 
 import type { LoadText } from './text/overlay.js';
 import { drawMark, type Mark } from './watermark.js';
 
-/** One step of a picture's recipe; its numbers are validated and its sizes computed. */
+/** One operation on a picture; its numbers are validated and its sizes computed. */
 export type Operation =
   | ({ kind: 'border' } & BorderPlan)
   | ({ kind: 'watermark' } & Mark)
@@ -42,7 +43,7 @@ export type Operation =
   | ({ kind: 'rotate' } & Rotation)
   | { kind: 'composite'; overlay: () => Promise<Raster>; left: number; top: number };
 
-/** A file that an engine has looked at, and how the engine runs recipes on it. */
+/** A file that an engine has looked at, and how the engine runs operations on it. */
 interface OpenedFile {
   /** What it is called where it is one of several. */
   name?: string | undefined;
@@ -53,21 +54,48 @@ interface OpenedFile {
   bytes: Uint8Array;
   size: FrameSize;
   limits: ImageLimits;
-  /** Runs a recipe and returns the encoded bytes. */
-  render(operations: readonly Operation[], format: ResultFormat, options: EncodeOptions): Promise<Uint8Array>;
-  /** Runs a recipe on the first frame and returns its pixels. */
-  pixels(operations: readonly Operation[]): Promise<Raster>;
+  /** Runs steps, of at least one list, on so many frames and returns the encoded bytes. */
+  render(
+    steps: Steps,
+    result: { format: ResultFormat; settings: EncodeOptions; frames: number },
+  ): Promise<Uint8Array>;
+  /** Runs steps on the first frame and returns its pixels. */
+  pixels(steps: Steps): Promise<Raster>;
 }
 
-interface Recipe {
+/** The operations of each step of a call: each runs on what the one before it would have written as a PNG. */
+export type Steps = readonly (readonly Operation[])[];
+
+interface Recording {
   /** With the copy of its bytes that was made for plugins, once there is one. */
   file: OpenedFile & { copy?: Uint8Array };
+  /** Where the picture is that of a step: how it is encoded, and what was recorded before. */
+  step?: StepMode;
+  before: Steps;
   operations: readonly Operation[];
   size: FrameSize;
   /** The largest picture on the way so far, and the largest on the way of all that was laid over it. */
   largest: FrameSize;
   largestOverlay: FrameSize;
 }
+
+/** How a step of a call gets its picture. */
+interface StepMode {
+  /** Whether `encode` runs nothing, so that the next step goes on with what was recorded. */
+  records: boolean;
+  /** Set by a handler that reads bytes that were not made: it needs a file. */
+  wantsBytes?: true;
+}
+
+/** What a handler has encoded, in a step that records. */
+interface Recorded {
+  recording: Recording;
+  format: OutputFormat;
+  options: EncodeOptions;
+}
+
+/** By what `encode` gave. */
+const recorded = new WeakMap<object, Recorded>();
 
 /** Encoded pictures, which only their handler has: their memory may be moved to another thread. */
 export const freshBytes = new WeakSet<Uint8Array>();
@@ -76,7 +104,10 @@ export const freshBytes = new WeakSet<Uint8Array>();
 const cachedPixels = 1_000_000;
 
 /** What an image was recorded as, for another that it is laid over; hidden from plugins. */
-const recipes = new WeakMap<Image, { largest: FrameSize; pixels: () => Promise<Raster> }>();
+const recordings = new WeakMap<
+  Image,
+  { recording: Recording; largest: FrameSize; pixels: () => Promise<Raster> }
+>();
 
 /** The pixels of an image's first frame. Throws a TypeError for what no engine has opened. */
 export function pixelsOf(image: Image): Promise<Raster> {
@@ -86,27 +117,63 @@ export function pixelsOf(image: Image): Promise<Raster> {
 /** An `Image` that records its operations and hands them to the engine when it is encoded, its sizes checked. */
 export function recordImage(file: OpenedFile): Image {
   const { size } = file;
-  return toImage({ file: { ...file }, operations: [], size, largest: size, largestOverlay: size });
+  return toImage({
+    file: { ...file },
+    before: [],
+    operations: [],
+    size,
+    largest: size,
+    largestOverlay: size,
+  });
 }
 
-function toImage(recipe: Recipe): Image {
-  const { file, size, operations, largest, largestOverlay } = recipe;
+/** The same picture for a step of a call. What it encodes is a PNG, or with `records` nothing: `afterStep` tells what is to be. */
+export function forStep(image: Image, records: boolean) {
+  const step: StepMode = { records };
+  return { image: toImage({ ...recordOf(image, 'forStep').recording, step }), step };
+}
+
+/**
+ * The picture that a step's handler has answered with, and how it is to be encoded; undefined where its answer was not recorded.
+ * `keepsFrames`: an animation stays one.
+ */
+export function afterStep(answer: unknown, keepsFrames: boolean) {
+  const found = typeof answer === 'object' && answer !== null ? recorded.get(answer) : undefined;
+  if (!found) return undefined;
+  const { recording, ...wanted } = found;
+  const { step: _, before, operations, size, ...kept } = recording;
+  const frames = keepsFrames ? size.frames : 1;
+  const next = { ...kept, before: [...before, operations], operations: [], size: { ...size, frames } };
+  return { image: toImage(next), ...wanted };
+}
+
+/** Where a picture was encoded only in name. */
+function notMade(step: StepMode): never {
+  step.wantsBytes = true;
+  throw new Error('a step of several is called again with bytes, where it wants them');
+}
+
+function toImage(recording: Recording): Image {
+  const { file, step, before, size, operations, largest, largestOverlay } = recording;
+  const steps = operations.length > 0 || before.length === 0 ? [...before, operations] : before;
 
   function then(operation: Operation, { width, height }: Size, overlay = largestOverlay) {
     const next = { ...size, width, height };
     const all = { operations: [...operations, operation], size: next, largest: largerSize(largest, next) };
-    return toImage({ ...recipe, ...all, largestOverlay: overlay });
+    return toImage({ ...recording, ...all, largestOverlay: overlay });
   }
 
   function nameFault(error: unknown): never {
     throw file.name !== undefined && error instanceof ImageError ? error.of(file.name) : error;
   }
 
+  const seen = before.length > 0 ? 'png' : file.format;
   const image: Image = {
     ...size,
-    format: file.format,
-    type: mediaTypes[file.format],
+    format: seen,
+    type: mediaTypes[seen],
     get bytes() {
+      if (step && before.length > 0) notMade(step);
       file.copy ??= new Uint8Array(file.bytes);
       return file.copy;
     },
@@ -143,26 +210,38 @@ function toImage(recipe: Recipe): Image {
       return then(operation, size, largerSize(largestOverlay, overlay.largest));
     },
     async encode(format, options = {}) {
-      const { result, settings } = validateEncode(format, options, file);
+      const checked = validateEncode(format, options, file);
+      if (step?.records) {
+        const type = mediaTypes[checked.result];
+        const encoded = {
+          get body() {
+            return notMade(step);
+          },
+          type,
+        };
+        recorded.set(encoded, { recording, format, options });
+        return encoded;
+      }
+      const { result, settings } = step ? { result: 'png' as const, settings: {} } : checked;
       const frames = keepsAnimation(file.engine, result) ? size.frames : 1;
       checkResult({ ...size, frames }, result, file.limits);
       const onTheWay = 'A picture on the way to the result';
       checkSize(onTheWay, { ...largest, frames }, file.limits);
       checkSize(onTheWay, { ...largestOverlay, frames: 1 }, file.limits);
-      const body = await file.render(operations, result, settings).catch(nameFault);
+      const body = await file.render(steps, { format: result, settings, frames }).catch(nameFault);
       freshBytes.add(body);
       return { body, type: mediaTypes[result] };
     },
   };
-  const draw = () => file.pixels(operations).catch(nameFault);
+  const draw = () => file.pixels(steps).catch(nameFault);
   // Overlays are never drawn on, so one drawing serves all.
   const pixels = size.width * size.height <= cachedPixels ? once(draw) : draw;
-  recipes.set(image, { largest: largerSize(largest, largestOverlay), pixels });
+  recordings.set(image, { recording, largest: largerSize(largest, largestOverlay), pixels });
   return image;
 }
 
 function recordOf(image: Image, operation: string) {
-  const found = typeof image === 'object' && image !== null ? recipes.get(image) : undefined;
+  const found = typeof image === 'object' && image !== null ? recordings.get(image) : undefined;
   if (found) return found;
   throw new TypeError(
     `${operation}: takes a picture as the context of a call has it, and what is made of one`,
@@ -173,7 +252,7 @@ function largerSize(one: FrameSize, other: FrameSize): FrameSize {
   return other.width * other.height > one.width * one.height ? other : one;
 }
 
-/** What a recipe runs with. */
+/** What operations run with. */
 interface Tools {
   text: LoadText;
   /** Every frame at another size: the one operation that each engine does in its own way. */
@@ -182,7 +261,7 @@ interface Tools {
   opaque: boolean;
 }
 
-/** Runs a recipe on decoded pixels, which it may change in place; the same for both engines. */
+/** Runs operations on decoded pixels, which it may change in place; the same for both engines. */
 export async function applyOperations(raster: Raster, operations: readonly Operation[], tools: Tools) {
   let current = raster;
   for (const operation of operations) current = await apply(current, operation, tools);
