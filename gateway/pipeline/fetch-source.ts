@@ -9,6 +9,7 @@ import type { FileRequest, SourceFile, SourceFiles } from '../download/source-fi
 import { GatewayError, inputError, toGatewayError } from '../errors.js';
 import { essenceOf, fileType } from '../http/body.js';
 import type { Helper } from '../plugins/registry.js';
+import type { Step } from '../recipes/steps.js';
 import type { AdmittedCall } from './admit.js';
 import type { BodyInput } from './read-input.js';
 import type { Caller, Stage } from './stage.js';
@@ -17,9 +18,10 @@ interface CallWithInput extends AdmittedCall {
   caller: Caller;
   input: Record<string, unknown>;
   uploads: BodyInput['uploads'];
+  steps?: readonly Step[] | undefined;
 }
 
-/** The files by their fields; absent without any, and in a dry run. */
+/** The files by their fields, those of a step as `1.mark`; absent without any, and in a dry run. */
 export interface SourceFound {
   files: TaskFiles | undefined;
 }
@@ -40,13 +42,20 @@ export function fetchSource(
   const { files } = helper.declaration;
   if (files.length === 0) return undefined;
   return function fetchSource(call, next) {
-    const { input, uploads } = call;
-    const wanted = files.flatMap((file): WantedFile[] => {
-      const url = input[file.parameter];
-      return typeof url === 'string'
+    const { input, uploads, steps = [] } = call;
+    const want = (file: FileField, url: unknown): WantedFile[] =>
+      typeof url === 'string'
         ? [{ file, url: namingFile(file, 'url', () => source.check(url, file.parameter)) }]
         : [];
-    });
+    const wanted = [
+      ...files.flatMap((file) => want(file, input[file.parameter])),
+      ...steps.flatMap((step, at) =>
+        step.helper.declaration.files.flatMap((file) => {
+          const named = { ...file, field: `${at}.${file.field}`, parameter: step.fieldOf(file.parameter) };
+          return want(named, step.input[file.parameter]);
+        }),
+      ),
+    ];
     if (call.state.dryrun) return next({ files: undefined });
     const here = files.flatMap((file): [string, FileBytes][] => {
       const upload = uploads.get(file.field);

@@ -6,6 +6,7 @@ import type { FileBytes, WorkerReport } from '../../pool/task.js';
 import { type Cache, type CacheStatus, createInFlight } from '../cache.js';
 import { version as packageVersion } from '../plugins/paths.js';
 import type { Helper, HelperConfig } from '../plugins/registry.js';
+import type { Step } from '../recipes/steps.js';
 import type { AdmittedCall } from './admit.js';
 import type { SourceFound } from './fetch-source.js';
 import type { RunOptions } from './run-helper.js';
@@ -25,6 +26,7 @@ export interface ReuseParts {
 export interface CompleteCall extends AdmittedCall, SourceFound {
   readonly ctx?: Pick<CallContext, 'get' | 'method'>;
   readonly input: Record<string, unknown>;
+  readonly steps?: readonly Step[] | undefined;
   readonly caller: Caller;
 }
 
@@ -35,23 +37,30 @@ export function reuse<Needs extends CompleteCall>(
   last: LastStage<Needs>,
 ): LastStage<Needs> {
   const { id, version, declaration } = helper;
-  const { files: declared } = declaration;
   if (!mayReuse(declaration) || version === undefined) return last;
   const maker = tagOf([id, version, engine, openConfig(helper, configOf(helper))]);
-  const urls = new Set(declared.map(({ parameter }) => parameter));
-  // A handler sees more of these than their content.
-  const plainFiles = new Set(declared.filter(({ kind }) => kind === 'bytes').map(({ field }) => field));
 
   return async function reuse(call) {
-    if (call.state.dryrun) return last(call);
+    const { steps = [] } = call;
+    const mayReuseSteps = steps.every(({ helper: { declaration: own, version: its } }) => own.cache && its);
+    if (call.state.dryrun || !mayReuseSteps) return last(call);
     const files = Object.entries(call.files ?? {});
     const digests = await Promise.all(files.map(([, file]) => digestOfFile(file)));
-    const byField = files.map(([field, { type, name }], index) => [
+    // Of what is no picture a handler sees more than the content.
+    const byField = files.map(([field, { header, type, name }], index) => [
       field,
-      plainFiles.has(field) ? [digests[index], type, name] : digests[index],
+      header ? digests[index] : [digests[index], type, name],
     ]);
-    const input = Object.fromEntries(Object.entries(call.input).filter(([name]) => !urls.has(name)));
-    const tag = tagOf([maker, input, Object.fromEntries(byField)]);
+    const { format, quality } = call.input;
+    // What else was sent is in the steps.
+    const input = steps.length > 0 ? { format, quality } : withoutUrls(helper, call.input);
+    const run = steps.map((step) => [
+      step.helper.id,
+      step.helper.version,
+      openConfig(step.helper, configOf(step.helper)),
+      withoutUrls(step.helper, step.input),
+    ]);
+    const tag = tagOf([maker, input, run, Object.fromEntries(byField)]);
     if (hasClient(call, etagOf(tag))) return answerWith(call, unchanged(call), tag, 'hit');
     const cached = results.find(call.caller.tenant.id, tag);
     return cached ? answerWith(call, cached, tag, 'hit') : make(call, tag);
@@ -80,6 +89,12 @@ export function reuse<Needs extends CompleteCall>(
     const isKnown = call.state.unchanged || hasClient(call, result.headers?.etag);
     return { ...(isKnown ? unchanged(call) : result), headers };
   }
+}
+
+/** Of what a url leads to, the tag has the content. */
+function withoutUrls({ declaration }: Helper, input: Record<string, unknown>): Record<string, unknown> {
+  const urls = new Set(declaration.files.map(({ parameter }) => parameter));
+  return Object.fromEntries(Object.entries(input).filter(([name]) => !urls.has(name)));
 }
 
 /** Whether a helper makes pictures of pictures and does not opt out. */

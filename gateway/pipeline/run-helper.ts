@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { Logger } from 'pino';
-import { type Answer, type BodyAnswer, jsonAnswer, makeAnswer, nameOf } from '../../pool/answer.js';
+import { type Answer, type BodyAnswer, jsonAnswer, jsonText, makeAnswer, nameOf } from '../../pool/answer.js';
 import { CallScope, HandlerContext, type HelperParts } from '../../pool/context/handler-context.js';
 import {
   type CallIds,
@@ -14,27 +14,34 @@ import {
 } from '../../pool/context/messages.js';
 import { readThrown } from '../../pool/errors.js';
 import { guard } from '../../pool/plugin.js';
-import type { CallTask } from '../../pool/task.js';
+import type { CallStep, CallTask } from '../../pool/task.js';
 import { restoreObjectPrototype } from '../../pool/thread-settings.js';
 import { asSchema } from '../../schemas/json-schema.js';
 import type { WholeAnswer } from '../download/exchange.js';
 import type { CheckedUrl, Source } from '../download/fetch.js';
-import { GatewayError, readHandlerError } from '../errors.js';
+import { GatewayError, inputError, readHandlerError } from '../errors.js';
 import type { HelperContext } from '../helper.js';
 import type { InboundBudget } from '../http/inbound-budget.js';
 import { type MainHelpers, runsOnMain } from '../plugins/main-helpers.js';
 import type { Helper, HelperFunctions } from '../plugins/registry.js';
+import type { Step } from '../recipes/steps.js';
 import { type AdmittedCall, runTask } from './admit.js';
 import type { SourceFound } from './fetch-source.js';
 import type { Caller, CallState, LastStage } from './stage.js';
 
 interface HandlerCall extends AdmittedCall, SourceFound {
   input: Record<string, unknown>;
+  steps?: readonly Step[] | undefined;
   caller: Caller;
 }
 
-/** Calls the handler where the plugin wants, or answers a dry run. Functions not imported here run in a worker. */
+/** The last stage of a helper's calls. */
 export function runHelper(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
+  return helper.readSteps ? runSteps(helper, forAll) : runPlugin(helper, forAll);
+}
+
+/** Calls the handler where the plugin wants, or answers a dry run. Functions not imported here run in a worker. */
+function runPlugin(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
   const { id: service, url: plugin, declaration, functions, shipped } = helper;
   const { timeoutMs: own = Number.POSITIVE_INFINITY } = declaration;
   const timeoutMs = Math.min(own, forAll.timeoutMs);
@@ -48,7 +55,7 @@ export function runHelper(helper: Helper, forAll: RunOptions): LastStage<Handler
   return async function runHelper(call) {
     const { state, input } = call;
     if (state.dryrun && declaration.dryrun === 'operation') {
-      return jsonAnswer({ operation: service.slice(service.lastIndexOf('/') + 1) });
+      return jsonAnswer({ operation: operationOf(helper) });
     }
     if (state.dryrun && declaration.dryrun === 'own') {
       if (!dryRunsHere) return runInPool(call, 'dryrun');
@@ -73,11 +80,7 @@ export function runHelper(helper: Helper, forAll: RunOptions): LastStage<Handler
       ...(own < forAll.timeoutMs ? { timeoutMs: own } : {}),
       ...(variant === undefined ? {} : { variant }),
     };
-    const outcome = await runTask(call, task, {
-      fetch: (request, signal) => forAll.fetch(call, request, signal),
-    });
-    if (!outcome.ok) throw readHandlerError(outcome, outcome.refusal);
-    return outcome.value;
+    return runInThread(call, task, forAll);
   }
 
   function runHere(call: HandlerCall, work: (context: HelperContext) => unknown): Promise<Answer> {
@@ -92,6 +95,87 @@ export function runHelper(helper: Helper, forAll: RunOptions): LastStage<Handler
     const scope = new MainScope(call, ids, forAll, parts);
     return { scope, context: new HandlerContext(scope, parts) as HelperContext };
   }
+}
+
+async function runInThread(
+  call: HandlerCall,
+  task: CallTask,
+  { fetch }: Pick<RunOptions, 'fetch'>,
+): Promise<Answer> {
+  const outcome = await runTask(call, task, { fetch: (request, signal) => fetch(call, request, signal) });
+  if (outcome.ok) return outcome.value;
+  const error = readHandlerError(outcome, outcome.refusal);
+  throw outcome.step === undefined ? error : inStep(call.steps?.[outcome.step], error);
+}
+
+const operationOf = ({ id }: Helper): string => id.slice(id.lastIndexOf('/') + 1);
+
+/** Runs a call's steps on one picture in a worker; in a dry run each reports what it would do. */
+function runSteps(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
+  const { id: service } = helper;
+  const made = new WeakMap<Helper, LastStage<HandlerCall>>();
+
+  function dryRunOf(step: Helper): LastStage<HandlerCall> {
+    const last = made.get(step) ?? runPlugin(step, forAll);
+    made.set(step, last);
+    return last;
+  }
+
+  return async function runSteps(call) {
+    const { state, input, files, steps = [] } = call;
+    const { url, format, quality } = input;
+    if (state.dryrun) {
+      const reports: unknown[] = [];
+      for (const step of steps) {
+        const report = dryRunOf(step.helper)({ ...call, input: step.input, steps: undefined });
+        const answer = await report.catch((error) => {
+          throw inStep(step, error);
+        });
+        reports.push(answer.kind === 'bytes' ? null : JSON.parse(jsonText(answer)));
+      }
+      const result = { format: formatOf(steps, format), ...(quality === undefined ? {} : { quality }) };
+      return jsonAnswer({
+        operation: operationOf(helper),
+        source_url: url ?? null,
+        steps: reports,
+        ...result,
+      });
+    }
+    const own = steps.map((step) => step.helper.declaration.timeoutMs ?? forAll.timeoutMs);
+    const task: CallTask = {
+      kind: 'call',
+      plugin: '',
+      does: 'handler',
+      input: { format, quality },
+      steps: steps.map(taskOf),
+      context: { service, request_id: state.requestId },
+      ...(files ? { files } : {}),
+      timeoutMs: Math.min(
+        forAll.timeoutMs,
+        own.reduce((sum, ms) => sum + ms, 0),
+      ),
+      ...(typeof format === 'string' ? { variant: format } : {}),
+    };
+    return runInThread(call, task, forAll);
+  };
+}
+
+/** What the answer will be: a plugin from outside may have chosen, as the last. */
+function formatOf(steps: readonly Step[], wanted: unknown): unknown {
+  const last = steps.at(-1);
+  return wanted ?? (last?.helper.shipped ? undefined : last?.input.format) ?? 'png';
+}
+
+function taskOf({ helper, input, fieldOf }: Step): CallStep {
+  const names = helper.declaration.files.map(({ field, parameter }) => [field, fieldOf(parameter)]);
+  return { plugin: helper.url, service: helper.id, input, names: Object.fromEntries(names) };
+}
+
+/** The error of a step, in the words of the call. */
+function inStep(step: Step | undefined, thrown: unknown): unknown {
+  if (!step || !(thrown instanceof GatewayError) || !thrown.details) return thrown;
+  const details = thrown.details.map(({ field, problem }) => ({ field: step.fieldOf(field), problem }));
+  return inputError(details, thrown.cause);
 }
 
 export interface RunOptions {

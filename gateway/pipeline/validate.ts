@@ -1,3 +1,4 @@
+import { boundProblems } from '../../schemas/field-problem.js';
 import type { QueryText } from '../../schemas/input/parse.js';
 import {
   isLight,
@@ -6,32 +7,58 @@ import {
   validateRawInput,
 } from '../../schemas/input/validate-input.js';
 import { GatewayError, inputError } from '../errors.js';
+import { scopeAllows } from '../keys/model.js';
 import type { Helper } from '../plugins/registry.js';
+import { pipelineId, type Step } from '../recipes/steps.js';
 import { type AdmittedCall, runTask } from './admit.js';
 import type { BodyInput } from './read-input.js';
-import type { Stage } from './stage.js';
+import type { Caller, Stage } from './stage.js';
 
 /** A call's input in normal form, without the text that it was made of. */
 interface InputFound {
   input: Record<string, unknown>;
   text: undefined;
+  /** Of a call with several operations. */
+  steps?: readonly Step[] | undefined;
 }
 
 /** Makes one input of query and body and checks it by the schema; a large one in a worker, on the tenant's ticket. */
-export function validate(helper: Helper): Stage<AdmittedCall & BodyInput & { query: QueryText }, InputFound> {
-  const { declaration, parameters } = helper;
+export function validate(
+  helper: Helper,
+): Stage<AdmittedCall & BodyInput & { query: QueryText; caller: Caller }, InputFound> {
+  const { declaration, parameters, readSteps } = helper;
   const runsDry = declaration.dryrun === 'run';
   return async function validate(call, next) {
     const { query, text, uploads } = call;
     const raw = { query, body: text, uploaded: uploads.size === 0 ? undefined : [...uploads.keys()] };
+    if (readSteps && !isLight(raw)) throw new GatewayError('too_large', { message: tooManySteps });
     const { input, dryrun, problems } = isLight(raw)
       ? validateRawInput(parameters, raw, { runsDry })
       : await validateInPool(helper, { raw, runsDry }, call);
     call.state.dryrun = dryrun;
-    if (problems.length > 0) throw inputError(problems);
+    const read = readSteps?.(input, { dryrun });
+    const inSteps =
+      read?.problems.filter(({ field }) => !problems.some((known) => known.field === field)) ?? [];
+    if (problems.length + inSteps.length > 0) throw inputError(boundProblems([...problems, ...inSteps]));
     // A waiting call must not hold its text beside the input.
-    return next({ input, text: undefined });
+    if (!read) return next({ input, text: undefined });
+    const { steps, format } = read;
+    if (helper.id === pipelineId) requireScopes(call.caller, steps);
+    return next({ input: format === undefined ? input : { ...input, format }, steps, text: undefined });
   };
+}
+
+/** Each of its steps is checked on the main thread. */
+const tooManySteps =
+  'The parameters of a call with several steps may have 64 KB of text and 500 commas at most; a picture is sent as a file or by its url.';
+
+/** Whoever may call a pipeline may not therefore call every helper; a recipe shows what its owner has chosen. */
+function requireScopes({ scopes }: Caller, steps: readonly Step[]): void {
+  const at = steps.findIndex(({ helper }) => !scopeAllows(scopes, helper.id));
+  const denied = steps[at]?.helper.id;
+  if (denied === undefined) return;
+  const message = `The key may not call ${denied}, the helper of steps.${at}: it needs the scope of each step's helper beside pipeline.`;
+  throw new GatewayError('scope_denied', { message });
 }
 
 async function validateInPool(

@@ -14,11 +14,13 @@ export interface Step {
 /** What a call consists of; the steps are to be used only where there is no problem. */
 export interface CallSteps {
   steps: Step[];
+  /** Of the result, where a recipe fixes it. */
+  format?: string;
   problems: FieldProblem[];
 }
 
 /** Reads the steps of a validated input. Throws a `conflict` where a step's helper has gone. */
-export type ReadSteps = (
-  input: Record<string, unknown>,
-  options: Pick<CheckOptions, 'dryrun'>,
-) => CallSteps;
+export type ReadSteps = (input: Record<string, unknown>, options: Pick<CheckOptions, 'dryrun'>) => CallSteps;
+
+/** Its route and its service. */
+export const pipelineId = 'pipeline';
