@@ -232,7 +232,17 @@ function unloadable({ file, stem }: ModuleFile): string {
 }
 
 /** First parts of the gateway's own paths, now or later. */
-const reserved = new Set(['healthz', 'readyz', 'img', 'docs', 'openapi.json', 'mcp', 'jobs']);
+const reserved = new Set([
+  'healthz',
+  'readyz',
+  'img',
+  'docs',
+  'openapi.json',
+  'mcp',
+  'jobs',
+  'pipeline',
+  'recipes',
+]);
 const segment = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 
 /** What is wrong with the parts of a route; undefined where it may be one. */

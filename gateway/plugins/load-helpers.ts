@@ -53,7 +53,7 @@ export async function loadHelpers(options: LoadHelpersOptions): Promise<Registry
   if (!env) return load();
   const { loaded, versionOf, sources } = await withVersions(folders, load);
   for (const helper of loaded.values()) {
-    helper.version = versionOf(helper);
+    helper.version ??= versionOf(helper);
     if (!helper.shipped) helper.sources = sources;
   }
   return loaded;

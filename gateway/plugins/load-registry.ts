@@ -1,5 +1,6 @@
 import type { Ajv } from 'ajv';
 import { hookPlugins } from '../../pool/plugin-hooks.js';
+import { createPipeline } from '../recipes/pipeline.js';
 import { findPlugins, type PluginProblem, type RoutedPlugin } from './discover.js';
 import { importDeclaration, watchImports } from './import-plugin.js';
 import { declareHelper, declareInspected, inspectPlugins } from './inspect-plugins.js';
@@ -63,6 +64,8 @@ export async function loadRegistry(
     }
   }
   watch.end();
+  const pipeline = createPipeline(registry, ajv);
+  if (pipeline) registry.set(pipeline.id, pipeline);
   if (problems.length > 0 && !onProblem) throw new PluginError(problems);
   if (onProblem) problems.forEach(onProblem);
   return registry;

@@ -45,7 +45,8 @@ export type Registry = ReadonlyMap<string, Helper>;
 /** The plugins that workers import. */
 export function poolPlugins(registry: Registry, env: Environment): PluginModule[] {
   const helpers = [...registry.values()].filter(
-    ({ declaration, functions }) => declaration.runs === 'pool' || functions === undefined,
+    ({ declaration, functions, readSteps }) =>
+      readSteps === undefined && (declaration.runs === 'pool' || functions === undefined),
   );
   return helpers.map((helper) => moduleOf(helper, env));
 }

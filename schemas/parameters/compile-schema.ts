@@ -70,6 +70,7 @@ interface FilesGiven {
   dryrun: boolean;
   /** What a parameter allows, as a noun. */
   allowed: (parameter: string) => string;
+  takesUploads: boolean;
 }
 
 /**
@@ -78,7 +79,7 @@ interface FilesGiven {
  */
 export function sourceProblems(
   files: readonly FileField[],
-  { has, uploaded, hasLost, dryrun, allowed }: FilesGiven,
+  { has, uploaded, hasLost, dryrun, allowed, takesUploads }: FilesGiven,
 ): FieldProblem[] {
   const known = files.map(({ field }) => field);
   const unknown = uploaded
@@ -93,7 +94,7 @@ export function sourceProblems(
     const hasFile = uploaded.includes(field);
     if (hasUrl && hasFile) return { field: parameter, problem: sentTwice(file) };
     if (hasUrl || hasFile || hasLost || dryrun || !required) return undefined;
-    return { field: parameter, problem: `is required: ${howToSend(file)}` };
+    return { field: parameter, problem: `is required: ${howToSend(file, takesUploads)}` };
   }
 
   function insteadProblem(file: FileField): FieldProblem | undefined {
@@ -105,7 +106,7 @@ export function sourceProblems(
       return { field: given, problem };
     }
     if (given !== undefined || has(insteadOf) || hasLost || dryrun) return undefined;
-    const problem = `is required: ${allowed(insteadOf)}; or in its place ${howToSend(file)}`;
+    const problem = `is required: ${allowed(insteadOf)}; or in its place ${howToSend(file, takesUploads)}`;
     return { field: insteadOf, problem };
   }
 }
@@ -146,8 +147,9 @@ function sentTwice({ field, parameter }: FileField): string {
     : `is sent together with an uploaded file; send only one of ${parameter} and ${field}`;
 }
 
-function howToSend({ field, parameter, kind }: FileField): string {
+function howToSend({ field, parameter, kind }: FileField, takesUploads: boolean): string {
   const what = kind === 'image' ? 'a picture' : 'a file';
+  if (!takesUploads) return `send the url of ${what} as ${parameter}`;
   return field === parameter
     ? `send the url of ${what}, or upload one in the multipart field ${field}`
     : `send the url of ${what}${parameter === 'url' ? '' : ` as ${parameter}`}, or upload one as ${field}`;

@@ -1,5 +1,5 @@
 import type { Ajv } from 'ajv';
-import type { FileField } from '../declared-helper.js';
+import { type FileField, sourceField } from '../declared-helper.js';
 import { describeProperty } from '../describe.js';
 import type { FieldProblem } from '../field-problem.js';
 import { asSchema, followReference, type JsonSchema, typesOf } from '../json-schema.js';
@@ -38,7 +38,12 @@ export interface CheckOptions {
   hasLostFile?: boolean;
   /** Accepts what any image engine writes: for an author's examples and defaults, because the plugin loads with each engine. */
   anyEngine?: boolean;
+  /** Whether it is a step of a call: its picture is there, nothing can be uploaded for it, and `callParameters` are the call's. */
+  isStep?: boolean;
 }
+
+/** What is said once for all steps of a call. */
+export const callParameters: readonly string[] = ['url', 'file', 'format', 'quality', 'dryrun'];
 
 export interface CheckedInput {
   /** A fresh object in normal form, with defaults and without `dryrun`; to be used only where there is no problem. */
@@ -94,28 +99,33 @@ function createChecker(
     createCoerce(asSchema(closedProperties[name]), closed, fitsAt, `/properties/${name}`);
   const coercers = new Map(names.map((name) => [name, coercerOf(name)]));
   const onlyWithProblems = createOnlyWith(declared);
+  const ofSteps = {
+    schemas: new Map([...schemas].filter(([name]) => !callParameters.includes(name))),
+    files: files.filter((file) => file !== sourceField).map((file) => ({ ...file, field: file.parameter })),
+  };
 
   function check(
     input: Record<string, unknown>,
-    { dryrun, uploaded = [], hasLostFile = false, anyEngine = false }: CheckOptions,
+    { dryrun, uploaded = [], hasLostFile = false, anyEngine = false, isStep = false }: CheckOptions,
   ): CheckedInput {
+    const taken = isStep ? ofSteps : { schemas, files };
     const { values, known, unknown } = checkNamed(input, {
-      schemas,
+      schemas: taken.schemas,
       copy: (schema, value) => copyParameter(schema, value, declared),
-      unknown: unknownParameter,
+      unknown: isStep ? unknownInStep : unknownParameter,
       validate: (named) => (dryrun ? validateDryRun : validate)(named, { anyEngine }),
     });
     const has = (name: string) => Object.hasOwn(input, name) && input[name] !== undefined;
     const isText = files.some(({ field, parameter }) => field !== parameter && Object.hasOwn(input, field));
     const hasLost = hasLostFile || isText;
     const allowed = (name: string) => properties.find((each) => each.name === name)?.allowed ?? '';
-    const given = { has, uploaded, hasLost, dryrun, allowed };
+    const given = { has, uploaded, hasLost, dryrun, allowed, takesUploads: !isStep };
     // Whatever else is wrong with a parameter that means nothing here need not be mended.
-    const pointless = files.length > 0 ? pointlessProblems(files, given) : [];
+    const pointless = taken.files.length > 0 ? pointlessProblems(taken.files, given) : [];
     const problems = known.filter((each) => !pointless.some(({ field }) => isFieldOf(each.field, field)));
     problems.push(...pointless);
     if (onlyWithProblems) problems.push(...onlyWithProblems({ has, values, problems }));
-    if (files.length + uploaded.length > 0) problems.push(...sourceProblems(files, given));
+    if (taken.files.length + uploaded.length > 0) problems.push(...sourceProblems(taken.files, given));
     delete values.dryrun;
     return { input: values, problems: [...problems, ...unknown] };
   }
@@ -130,6 +140,16 @@ function createChecker(
     }
     const hint = didYouMean(name, names);
     return `is not a parameter of this helper${hint === '' ? `; it takes ${names.join(', ')}` : hint}`;
+  }
+
+  function unknownInStep(name: string): string {
+    const file = files.find(({ field }) => field === name);
+    if (callParameters.includes(name)) return 'is said once for all steps; write it beside steps';
+    if (file) return `cannot be uploaded for a step; send its url as ${file.parameter}`;
+    const known = [...ofSteps.schemas.keys()];
+    const hint = didYouMean(name, known);
+    const takes = known.length === 0 ? 'no parameters in a step' : known.join(', ');
+    return `is not a parameter of this helper${hint === '' ? `, which takes ${takes}` : hint}`;
   }
 
   return {

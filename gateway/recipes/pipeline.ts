@@ -1,0 +1,122 @@
+import { hash } from 'node:crypto';
+import type { Ajv } from 'ajv';
+import { type DeclaredHelper, type HelperExample, sourceField } from '../../schemas/declared-helper.js';
+import { compileParameters, type ParameterChecker } from '../../schemas/parameters/parameters.js';
+import { pictureOutput, pictureOutputRules } from '../helper.js';
+import type { Helper, Registry } from '../plugins/registry.js';
+import { readSteps, stepHelpers } from './steps.js';
+
+/** The route and id of the helper that runs others. */
+export const pipelineId = 'pipeline';
+
+/** Steps of a call at most. */
+export const mostSteps = 10;
+
+const { default: _, ...format } = pictureOutput.format;
+
+/** The parameters of every call with steps, as a picture helper has them; without a default, because the last step may have its own. */
+export const outputParameters = {
+  format: { ...format, description: `${format.description} Without it, png, or what the last step says.` },
+  quality: pictureOutput.quality,
+} as const;
+
+/** What the declarations of all helpers with steps have in common. */
+export const stepsDeclaration = {
+  files: [sourceField],
+  config: [],
+  runs: 'pool',
+  cache: true,
+  effects: false,
+  repeatable: true,
+  dryrun: 'own',
+  setup: false,
+} as const satisfies Partial<DeclaredHelper>;
+
+const examples: readonly HelperExample[] = [
+  {
+    summary: 'A square thumbnail with a frame',
+    input: {
+      steps: [
+        { use: 'media/resize', width: 300, height: 300, fit: 'cover' },
+        { use: 'media/add-border', width: 6, color: 'white' },
+      ],
+      format: 'webp',
+    },
+  },
+  {
+    summary: 'Smaller, and marked',
+    input: {
+      steps: [
+        { use: 'media/resize', width: 800 },
+        { use: 'media/add-watermark', text: '© Example 2026' },
+      ],
+      format: 'jpg',
+      quality: 80,
+    },
+  },
+];
+
+/** The helper that runs others on one picture; undefined where none of the registry can be a step. */
+export function createPipeline(registry: Registry, ajv: Ajv): Helper | undefined {
+  const ids = stepHelpers(registry).map(({ id }) => id);
+  if (ids.length === 0) return undefined;
+  const declaration: DeclaredHelper = {
+    ...stepsDeclaration,
+    summary: 'Runs several helpers on one image, one after the other.',
+    description:
+      'Takes a picture from `url` or from the multipart field `file`. Each of `steps` names a helper and its parameters, and works on the ' +
+      'picture that the one before has made. The picture is downloaded, decoded and written once, as `format` and `quality` say. In a query ' +
+      'or a form, `steps` is the text of the JSON list. With `dryrun` nothing is downloaded or drawn: the answer shows what each step would do.',
+    input: {
+      type: 'object',
+      required: ['steps'],
+      properties: {
+        steps: {
+          type: 'array',
+          minItems: 1,
+          maxItems: mostSteps,
+          description:
+            'What is done, in this order: the id of a helper as `use`, and its parameters beside it, without url, format and quality.',
+          items: {
+            type: 'object',
+            required: ['use'],
+            properties: { use: { type: 'string', enum: ids, description: 'The helper.' } },
+            additionalProperties: true,
+          },
+        },
+        ...outputParameters,
+      },
+      onlyWith: pictureOutputRules,
+    },
+    examples: examples.filter(({ input }) => {
+      const { problems } = readSteps(input.steps as unknown[], registry, { dryrun: false });
+      return problems.length === 0;
+    }),
+  };
+  const parameters = compileParameters(ajv, declaration, { checked: true });
+  return {
+    id: pipelineId,
+    file: '',
+    shipped: true,
+    url: '',
+    declaration,
+    version: hash('sha256', JSON.stringify(declaration), 'base64url'),
+    parameters: { ...parameters, check: withSteps(parameters.check, registry) },
+    readSteps: ({ steps = [], format }, { dryrun }) => ({
+      ...readSteps(steps as unknown[], registry, { dryrun }),
+      format: format as string | undefined,
+    }),
+  };
+}
+
+/** Where the input is refused anyway, the problems of its steps are named too. */
+function withSteps(check: ParameterChecker['check'], registry: Registry): ParameterChecker['check'] {
+  return function checkWithSteps(given, options) {
+    const checked = check(given, options);
+    const { input, problems } = checked;
+    const named = new Set(problems.map(({ field }) => field));
+    if (named.size === 0 || named.has('steps') || !Array.isArray(input.steps)) return checked;
+    const inSteps = readSteps(input.steps, registry, options).problems;
+    return { input, problems: [...problems, ...inSteps.filter(({ field }) => !named.has(field))] };
+  };
+}
