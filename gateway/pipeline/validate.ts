@@ -37,13 +37,11 @@ export function validate(
       ? validateRawInput(parameters, raw, { runsDry })
       : await validateInPool(helper, { raw, runsDry }, call);
     call.state.dryrun = dryrun;
-    const read = readSteps?.(input, { dryrun });
-    const inSteps =
-      read?.problems.filter(({ field }) => !problems.some((known) => known.field === field)) ?? [];
-    if (problems.length + inSteps.length > 0) throw inputError(boundProblems([...problems, ...inSteps]));
+    if (problems.length > 0) throw inputError(problems);
     // A waiting call must not hold its text beside the input.
-    if (!read) return next({ input, text: undefined });
-    const { steps, format } = read;
+    if (!readSteps) return next({ input, text: undefined });
+    const { steps, format, problems: inSteps } = readSteps(input, { dryrun });
+    if (inSteps.length > 0) throw inputError(boundProblems(inSteps));
     if (helper.id === pipelineId) requireScopes(call.caller, steps);
     return next({ input: format === undefined ? input : { ...input, format }, steps, text: undefined });
   };

@@ -4,7 +4,7 @@ import { type DeclaredHelper, type HelperExample, sourceField } from '../../sche
 import { compileParameters, type ParameterChecker } from '../../schemas/parameters/parameters.js';
 import { pictureOutput, pictureOutputRules } from '../helper.js';
 import type { Helper, Registry } from '../plugins/registry.js';
-import { readSteps, stepHelpers } from './steps.js';
+import { type CallSteps, readSteps, stepHelpers } from './steps.js';
 
 /** The route and id of the helper that runs others. */
 export const pipelineId = 'pipeline';
@@ -102,12 +102,15 @@ export function createPipeline(registry: Registry, ajv: Ajv): Helper | undefined
     declaration,
     version: hash('sha256', JSON.stringify(declaration), 'base64url'),
     parameters: { ...parameters, check: withSteps(parameters.check, registry) },
-    readSteps: ({ steps = [], format }, { dryrun }) => ({
-      ...readSteps(steps as unknown[], registry, { dryrun }),
+    // A dry run needs no picture, but all that a step needs: it tells what a call would be refused for.
+    readSteps: ({ steps, format }) => ({
+      ...(steps === undefined ? noSteps : readSteps(steps as unknown[], registry, { dryrun: false })),
       format: format as string | undefined,
     }),
   };
 }
+
+const noSteps: CallSteps = { steps: [], problems: [{ field: 'steps', problem: 'is required' }] };
 
 /** Where the input is refused anyway, the problems of its steps are named too. */
 function withSteps(check: ParameterChecker['check'], registry: Registry): ParameterChecker['check'] {
@@ -116,7 +119,7 @@ function withSteps(check: ParameterChecker['check'], registry: Registry): Parame
     const { input, problems } = checked;
     const named = new Set(problems.map(({ field }) => field));
     if (named.size === 0 || named.has('steps') || !Array.isArray(input.steps)) return checked;
-    const inSteps = readSteps(input.steps, registry, options).problems;
+    const inSteps = readSteps(input.steps, registry, { ...options, dryrun: false }).problems;
     return { input, problems: [...problems, ...inSteps.filter(({ field }) => !named.has(field))] };
   };
 }
