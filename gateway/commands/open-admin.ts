@@ -4,7 +4,7 @@ import { createKeyAdmin } from '../keys/admin.js';
 import { createKeyStore } from '../keys/store.js';
 import { migrations } from '../migrations.js';
 import { discoverPlugins } from '../plugins/discover.js';
-import { builtinPlugins } from '../plugins/paths.js';
+import { builtinPlugins, pipelineId } from '../plugins/paths.js';
 import { createSigningSecrets, openSigning } from '../signing/signing-secrets.js';
 import { resetOperator } from '../site/accounts/account.js';
 import type { SiteTables } from '../site/tables.js';
@@ -23,7 +23,7 @@ export async function openOperators() {
 export async function openAdmin({ signs = false } = {}) {
   const config = loadConfig(process.env);
   const found = await Promise.all([builtinPlugins, ...config.pluginDirs].map(discoverPlugins));
-  const services = found.flatMap(({ plugins }) => plugins.map(({ id }) => id));
+  const services = [...found.flatMap(({ plugins }) => plugins.map(({ id }) => id)), pipelineId];
   const database = await openDatabase(config, { migrations });
   try {
     const signing = signs ? await openSigning(config) : createSigningSecrets(undefined);

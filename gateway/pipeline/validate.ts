@@ -8,9 +8,8 @@ import {
 } from '../../schemas/input/validate-input.js';
 import { GatewayError, inputError } from '../errors.js';
 import { scopeAllows } from '../keys/model.js';
-import type { Helper } from '../plugins/registry.js';
-import { pipelineId } from '../recipes/pipeline.js';
-import type { Step } from '../recipes/steps.js';
+import { pipelineId } from '../plugins/paths.js';
+import type { Helper, Step } from '../plugins/registry.js';
 import { type AdmittedCall, runTask } from './admit.js';
 import type { BodyInput } from './read-input.js';
 import type { Caller, Stage } from './stage.js';

@@ -1,10 +1,10 @@
 import type { Ajv } from 'ajv';
 import { hookPlugins } from '../../pool/plugin-hooks.js';
-import { createPipeline } from '../recipes/pipeline.js';
 import { findPlugins, type PluginProblem, type RoutedPlugin } from './discover.js';
 import { importDeclaration, watchImports } from './import-plugin.js';
 import { declareHelper, declareInspected, inspectPlugins } from './inspect-plugins.js';
 import { helperUrl } from './paths.js';
+import { createPipeline } from './recipes/pipeline.js';
 import {
   configProblems,
   type Environment,

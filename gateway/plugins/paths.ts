@@ -11,6 +11,9 @@ export const builtinPlugins = fileURLToPath(
   new URL('dist/bundle/plugins', import.meta.resolve('helper-gateway/package.json')),
 );
 
+/** The id of the helper that runs others. */
+export const pipelineId = 'pipeline';
+
 /** The folder of an author's helpers, below the current folder, unless another is named. */
 export const usualFolder = 'helpers';
 

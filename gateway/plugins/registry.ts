@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import type { PluginModule } from '../../pool/plugin.js';
 import type { DeclaredHelper } from '../../schemas/declared-helper.js';
-import type { ParameterChecker } from '../../schemas/parameters/parameters.js';
+import type { FieldProblem } from '../../schemas/field-problem.js';
+import type { CheckOptions, ParameterChecker } from '../../schemas/parameters/parameters.js';
 import type { Config } from '../config.js';
 import type { HelperContext } from '../helper.js';
-import type { ReadSteps } from '../recipes/steps.js';
 import type { PluginProblem } from './discover.js';
 
 /** A plugin's own functions. */
@@ -38,6 +38,26 @@ export interface Helper {
   /** Of a pipeline or a recipe, which has no code of its own: the helpers that a call runs, one on the picture of the other. */
   readSteps?: ReadSteps;
 }
+
+/** One operation of a call with several. */
+export interface Step {
+  helper: Helper;
+  /** Validated, in normal form, with defaults. */
+  input: Record<string, unknown>;
+  /** What the caller named one of the helper's parameters: `steps.1.width`, or the recipe's own. */
+  fieldOf: (parameter: string) => string;
+}
+
+/** What a call consists of; the steps are to be used only where there is no problem. */
+export interface CallSteps {
+  steps: Step[];
+  problems: FieldProblem[];
+  /** The picture's format, where the caller or the recipe says one. */
+  format?: string | undefined;
+}
+
+/** Reads the steps of a validated input. */
+export type ReadSteps = (input: Record<string, unknown>, options: Pick<CheckOptions, 'dryrun'>) => CallSteps;
 
 /** Every helper by its id. */
 export type Registry = ReadonlyMap<string, Helper>;

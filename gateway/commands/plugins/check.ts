@@ -5,9 +5,9 @@ import { visible } from '../../../schemas/quote.js';
 import { createVocabulary } from '../../../schemas/vocabulary.js';
 import { loadConfig } from '../../config.js';
 import { GatewayError } from '../../errors.js';
-import { discoverPlugins, type PluginProblem } from '../../plugins/discover.js';
+import type { PluginProblem } from '../../plugins/discover.js';
 import { type LoadRegistryOptions, loadRegistry } from '../../plugins/load-registry.js';
-import { builtinPlugins } from '../../plugins/paths.js';
+import { builtinPlugins, pipelineId } from '../../plugins/paths.js';
 import {
   cutLimits,
   type Helper,
@@ -59,10 +59,9 @@ export async function checkFolder(
   const ajv = createVocabulary();
   try {
     if (await isSame(folder, builtinPlugins))
-      return [...(await loadRegistry([builtinPlugins], ajv)).values()];
+      return [...(await loadRegistry([builtinPlugins], ajv)).values()].filter(({ id }) => id !== pipelineId);
     const all = await loadRegistry([builtinPlugins, folder], ajv, { lookMs, onSkipped });
-    const builtin = new Set((await discoverPlugins(builtinPlugins)).plugins.map(({ id }) => id));
-    return [...all.values()].filter(({ id }) => !builtin.has(id));
+    return [...all.values()].filter(({ shipped }) => !shipped);
   } catch (error) {
     if (error instanceof PluginError) return error;
     throw error;

@@ -1,30 +1,10 @@
-import { sourceField } from '../../schemas/declared-helper.js';
-import { mismatch } from '../../schemas/explain-errors.js';
-import type { FieldProblem } from '../../schemas/field-problem.js';
-import { isObject } from '../../schemas/json-schema.js';
-import { didYouMean } from '../../schemas/nearest.js';
-import { type CheckOptions, callParameters } from '../../schemas/parameters/parameters.js';
-import type { Helper, Registry } from '../plugins/registry.js';
-
-/** One operation of a call with several. */
-export interface Step {
-  helper: Helper;
-  /** Validated, in normal form, with defaults. */
-  input: Record<string, unknown>;
-  /** What the caller named one of the helper's parameters: `steps.1.width`, or the recipe's own. */
-  fieldOf: (parameter: string) => string;
-}
-
-/** What a call consists of; the steps are to be used only where there is no problem. */
-export interface CallSteps {
-  steps: Step[];
-  problems: FieldProblem[];
-  /** The picture's format, where the caller or the recipe says one. */
-  format?: string | undefined;
-}
-
-/** Reads the steps of a validated input. */
-export type ReadSteps = (input: Record<string, unknown>, options: Pick<CheckOptions, 'dryrun'>) => CallSteps;
+import { sourceField } from '../../../schemas/declared-helper.js';
+import { mismatch } from '../../../schemas/explain-errors.js';
+import type { FieldProblem } from '../../../schemas/field-problem.js';
+import { isObject } from '../../../schemas/json-schema.js';
+import { didYouMean } from '../../../schemas/nearest.js';
+import { type CheckOptions, callParameters } from '../../../schemas/parameters/parameters.js';
+import type { CallSteps, Helper, Registry, Step } from '../registry.js';
 
 interface ReadOptions extends Pick<CheckOptions, 'dryrun' | 'anyEngine'> {
   /** What to name what a step's helper calls `field`. */

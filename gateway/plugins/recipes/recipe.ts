@@ -1,6 +1,6 @@
 import type { Ajv } from 'ajv';
-import type { FieldProblem } from '../../schemas/field-problem.js';
-import type { Helper, Registry } from '../plugins/registry.js';
+import type { FieldProblem } from '../../../schemas/field-problem.js';
+import type { Helper, Registry } from '../registry.js';
 
 /** What a recipe's definition is. */
 export interface CompiledRecipe {

@@ -1,13 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Ajv } from 'ajv';
-import { type DeclaredHelper, type HelperExample, sourceField } from '../../schemas/declared-helper.js';
-import { compileParameters, type ParameterChecker } from '../../schemas/parameters/parameters.js';
-import { pictureOutput, pictureOutputRules } from '../helper.js';
-import type { Helper, Registry } from '../plugins/registry.js';
-import { type CallSteps, readSteps, stepHelpers } from './steps.js';
-
-/** The route and id of the helper that runs others. */
-export const pipelineId = 'pipeline';
+import { type DeclaredHelper, type HelperExample, sourceField } from '../../../schemas/declared-helper.js';
+import { compileParameters, type ParameterChecker } from '../../../schemas/parameters/parameters.js';
+import { pictureOutput, pictureOutputRules } from '../../helper.js';
+import { pipelineId } from '../paths.js';
+import type { CallSteps, Helper, Registry } from '../registry.js';
+import { readSteps, stepHelpers } from './steps.js';
 
 /** Steps of a call at most. */
 export const mostSteps = 10;

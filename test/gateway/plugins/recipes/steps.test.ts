@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { loadRegistry } from '../../../gateway/plugins/load-registry.js';
-import { builtinPlugins } from '../../../gateway/plugins/paths.js';
-import type { Helper, Registry } from '../../../gateway/plugins/registry.js';
-import { isStepHelper, readSteps } from '../../../gateway/recipes/steps.js';
-import { createVocabulary } from '../../../schemas/vocabulary.js';
-import { fixture } from '../../fixtures.js';
+import { loadRegistry } from '../../../../gateway/plugins/load-registry.js';
+import { builtinPlugins } from '../../../../gateway/plugins/paths.js';
+import { isStepHelper, readSteps } from '../../../../gateway/plugins/recipes/steps.js';
+import type { Helper, Registry } from '../../../../gateway/plugins/registry.js';
+import { createVocabulary } from '../../../../schemas/vocabulary.js';
+import { fixture } from '../../../fixtures.js';
 
 let registry: Registry;
 before(async () => {
