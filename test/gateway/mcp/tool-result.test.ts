@@ -232,7 +232,7 @@ describe('tools of agents', () => {
       execFileSync('mkfifo', [join(below, 'pipe.jpg')]);
       await symlink(join(below, 'pipe.jpg'), join(below, 'linked-pipe.jpg'));
       await symlink(below, join(below, 'self.jpg'));
-      const tools = toolsOf({ below }).list();
+      const tools = await toolsOf({ below }).list();
       expect(tools.find(({ name }) => name === 'media_add-border')?.description).to.include(below);
       for (const path of ['a.jpg', join(below, 'a.jpg'), `file://${below}/a.jpg`])
         expect(await border({ below }, path), path).to.include({ isError: undefined });
