@@ -48,12 +48,10 @@ const turns: Record<Orientation, (image: Pipeline) => Pipeline> = {
   8: (image) => image.rotate(270),
 };
 
-/** What a step begins with: a file, or the pixels of the step before it. */
 interface Source {
-  open(animated: boolean): Pipeline;
+  bytes: Uint8Array;
   header: ImageHeader;
-  /** Of pixels, for what needs no pipeline. */
-  raster?: Raster;
+  limits: ImageLimits;
 }
 
 type Leading = { [K in 'crop' | 'resize' | 'border']?: Extract<Operation, { kind: K }> } & {
@@ -89,12 +87,6 @@ async function toRaster(image: Pipeline): Promise<Raster> {
   return { data, width, height: info.height / frames, channels: channels as 3 | 4, frames };
 }
 
-/** A pipeline that does the first operations of a step, and those that are left for the decoded pixels. */
-interface Opened {
-  image: Pipeline;
-  rest: readonly Operation[];
-}
-
 /** What an animation keeps of its source. */
 type Timing = Pick<Metadata, 'delay' | 'loop'>;
 
@@ -125,35 +117,19 @@ export function createSharpEngine(
   sharp.block({ operation: ['VipsForeignLoad'] });
   sharp.unblock({ operation: loaders });
 
-  function fileSource(bytes: Uint8Array, header: ImageHeader, limits: ImageLimits): Source {
-    return {
-      header,
-      open: (animated) =>
-        sharp(bytes, {
-          pages: animated ? -1 : 1,
-          limitInputPixels: limits.maxPixels,
-          // A cut-off file is refused; what a camera wrote a little wrong is not.
-          failOn: 'error',
-        }).timeout({ seconds: timeoutSeconds }),
-    };
-  }
-
-  /** What the step before has drawn, as a PNG would hand it on. */
-  function rasterSource(drawn: Raster): Source {
-    const raster = dropOpaqueAlpha(drawn);
-    const { width, height, frames } = raster;
-    const header: ImageHeader = { format: 'png', width, height, frames, orientation: 1, cmyk: false };
-    return { header, raster, open: () => fromRaster(raster) };
-  }
-
   /** A pipeline that decodes for this format and does the first operations on the way, and those that are left. */
   function openPipeline(
-    { open, header }: Source,
+    { bytes, header, limits }: Source,
     operations: readonly Operation[],
     format: ResultFormat,
     animated: boolean,
-  ): Opened {
-    const image = open(animated);
+  ) {
+    const image = sharp(bytes, {
+      pages: animated ? -1 : 1,
+      limitInputPixels: limits.maxPixels,
+      // A cut-off file is refused; what a camera wrote a little wrong is not.
+      failOn: 'error',
+    }).timeout({ seconds: timeoutSeconds });
     const { crop, resize, border, rest } = splitLeading(operations, header, animated);
     // Else sharp paints a purple border on a grey picture grey, and reads 16 bit with a profile as P3. CMYK goes by its
     // own profile, and a JPEG that is shrunk is decoded at a fraction of its size only without this.
@@ -200,58 +176,55 @@ export function createSharpEngine(
     return toBytes(fromRaster(raster).png());
   }
 
-  /** Runs one step in the decoded pixels. */
-  async function draw(
-    { raster }: Source,
-    operations: readonly Operation[],
-    { image, rest }: Opened,
-    opaque: boolean,
-  ): Promise<Raster> {
-    const isUntouched = rest.length === operations.length && !(opaque && raster?.channels === 4);
-    const decoded = isUntouched && raster ? raster : await toRaster(image);
-    return applyOperations(decoded, rest, { text, resize: resizeFrames, opaque });
+  function run(raster: Raster, operations: readonly Operation[], opaque: boolean): Promise<Raster> {
+    return applyOperations(raster, operations, { text, resize: resizeFrames, opaque });
   }
 
-  /** Runs all steps but the last. */
-  async function drawBefore(file: Source, steps: Steps, animated: boolean): Promise<Source> {
-    let source = file;
-    for (const operations of steps.slice(0, -1)) {
-      const opened = openPipeline(source, operations, 'png', animated);
-      source = rasterSource(await draw(source, operations, opened, false));
+  /** Runs all steps in the decoded pixels, but for what libvips has done while it decoded. */
+  async function draw(
+    { image, rest }: ReturnType<typeof openPipeline>,
+    later: Steps,
+    opaque: boolean,
+  ): Promise<Raster> {
+    let raster = await run(await toRaster(image), rest, opaque && later.length === 0);
+    for (const [at, operations] of later.entries()) {
+      const isOpaque = opaque && at === later.length - 1;
+      // As it would be in a PNG, and as a JPEG lays that on white.
+      raster = dropOpaqueAlpha(raster);
+      if (isOpaque && raster.channels === 4) {
+        raster = await toRaster(fromRaster(raster).flatten({ background: white }));
+      }
+      raster = await run(raster, operations, isOpaque);
     }
-    return source;
+    return raster;
   }
 
   /** What libvips can do while it decodes goes through in one pass. All else is done in the decoded pixels. */
   async function render(
-    file: Source,
-    steps: Steps,
+    source: Source,
+    [first = [], ...later]: Steps,
     { format, settings, frames }: { format: ResultFormat; settings: EncodeOptions; frames: number },
-    readTiming: () => Promise<Timing>,
   ): Promise<Uint8Array> {
+    const { bytes, header } = source;
     const animated = frames > 1;
-    const operations = steps.at(-1) ?? [];
-    const source = await drawBefore(file, steps, animated);
-    const { header } = source;
-    const opened = openPipeline(source, operations, format, animated);
-    // Decoded pixels have lost it.
-    const timing = async () => (animated ? readTiming() : {});
+    const opened = openPipeline(source, first, later.length === 0 ? format : 'png', animated);
     // libvips writes the source's orientation into an AVIF, even once it was turned by hand; decoded pixels carry none.
     const keepsOrientation = format === 'avif' && header.orientation !== 1;
-    if (opened.rest.length === 0 && format !== 'png' && !keepsOrientation) {
-      const pixels = header.width * header.height * header.frames;
-      return encodeBy(opened.image, format, pixels, settings, source.raster ? await timing() : {});
+    const isWhole = opened.rest.length + later.length === 0;
+    if (isWhole && format !== 'png' && !keepsOrientation) {
+      return encodeBy(opened.image, format, header.width * header.height * header.frames, settings);
     }
-    const raster = await draw(source, operations, opened, format === 'jpg');
+    const raster = await draw(opened, later, format === 'jpg');
     if (format === 'png') return encodeStill(dropOpaqueAlpha(raster));
+    const timing: Timing = animated ? await sharp(bytes).metadata().catch(sharpFault) : {};
     const pixels = raster.width * raster.height * raster.frames;
-    return encodeBy(fromRaster(raster), format, pixels, settings, await timing());
+    return encodeBy(fromRaster(raster), format, pixels, settings, timing);
   }
 
   return {
     name: 'sharp',
     async open(bytes, limits, { name, header = checkHeader(bytes, limits) } = {}) {
-      const source = fileSource(bytes, header, limits);
+      const source = { bytes, header, limits };
       return recordImage({
         name,
         bytes,
@@ -260,13 +233,8 @@ export function createSharpEngine(
         format: header.format,
         frames: header.frames,
         size: { ...swapSides(header, header.orientation), frames: header.frames },
-        render: (steps, result) =>
-          render(source, steps, result, () => sharp(bytes).metadata().catch(sharpFault)),
-        async pixels(steps) {
-          const last = steps.at(-1) ?? [];
-          const before = await drawBefore(source, steps, false);
-          return draw(before, last, openPipeline(before, last, 'png', false), false);
-        },
+        render: (steps, result) => render(source, steps, result),
+        pixels: ([first = [], ...later]) => draw(openPipeline(source, first, 'png', false), later, false),
       });
     },
   };
