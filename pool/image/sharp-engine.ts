@@ -189,14 +189,16 @@ export function createSharpEngine(
     let raster = await run(await toRaster(image), rest, opaque && later.length === 0);
     for (const [at, operations] of later.entries()) {
       const isOpaque = opaque && at === later.length - 1;
-      // As it would be in a PNG, and as a JPEG lays that on white.
-      raster = dropOpaqueAlpha(raster);
-      if (isOpaque && raster.channels === 4) {
-        raster = await toRaster(fromRaster(raster).flatten({ background: white }));
-      }
-      raster = await run(raster, operations, isOpaque);
+      raster = await run(await betweenSteps(raster, isOpaque), operations, isOpaque);
     }
     return raster;
+  }
+
+  /** As it would be in a PNG, and as a JPEG lays that on white. */
+  async function betweenSteps(drawn: Raster, opaque: boolean): Promise<Raster> {
+    const raster = dropOpaqueAlpha(drawn);
+    if (!opaque || raster.channels === 3) return raster;
+    return toRaster(fromRaster(raster).flatten({ background: white }));
   }
 
   /** What libvips can do while it decodes goes through in one pass. All else is done in the decoded pixels. */
@@ -214,7 +216,13 @@ export function createSharpEngine(
     if (isWhole && format !== 'png' && !keepsOrientation) {
       return encodeBy(opened.image, format, header.width * header.height * header.frames, settings);
     }
-    const raster = await draw(opened, later, format === 'jpg');
+    const opaque = format === 'jpg';
+    const [resize, ...others] = later.at(-1) ?? [];
+    if (resize?.kind === 'resize' && others.length === 0 && format !== 'png' && !animated) {
+      const drawn = await betweenSteps(await draw(opened, later.slice(0, -1), false), opaque);
+      return encodeBy(scaleTo(fromRaster(drawn), resize), format, resize.width * resize.height, settings);
+    }
+    const raster = await draw(opened, later, opaque);
     if (format === 'png') return encodeStill(dropOpaqueAlpha(raster));
     const timing: Timing = animated ? await sharp(bytes).metadata().catch(sharpFault) : {};
     const pixels = raster.width * raster.height * raster.frames;
