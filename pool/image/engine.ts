@@ -22,7 +22,7 @@ export interface Size {
 /** Output formats, by the name that answers use. The engine jimp writes no avif. */
 export type ImageFormat = 'png' | 'jpg' | 'webp' | 'avif';
 /** Formats that pictures come in, by the same names. */
-export type SourceImageFormat = 'png' | 'jpg' | 'webp' | 'gif';
+export type SourceImageFormat = 'png' | 'jpg' | 'webp' | 'gif' | 'avif';
 
 /** What a picture may be encoded as: `same` is the format that it came in. */
 export type OutputFormat = ImageFormat | 'same';
@@ -188,12 +188,16 @@ export interface ImageHeader extends FrameSize {
   orientation: Orientation;
   /** Whether the colours are four inks, which need another way to sRGB than all others. */
   cmyk: boolean;
+  /** Whether the file can say of pixels that they are transparent. */
+  alpha: boolean;
+  /** Pixels that a decoder makes, where the file says so apart from its size. */
+  codedPixels?: number;
 }
 
 /** Decodes and encodes pictures; every engine passes the same contract suite. */
 export interface ImageEngine {
   readonly name: EngineName;
-  /** Opens a JPEG, PNG, WebP or GIF. Throws an `ImageError` for anything else and for what passes `limits`. */
+  /** Opens a JPEG, PNG, WebP, GIF or AVIF. Throws an `ImageError` for anything else and for what passes `limits`. */
   open(
     bytes: Uint8Array,
     limits: ImageLimits,

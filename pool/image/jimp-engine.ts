@@ -46,6 +46,7 @@ export async function createJimpEngine(text: LoadText): Promise<ImageEngine> {
       return toRaster(jpeg.decode(asBuffer(bytes), { ...bounds, tolerantDecoding: false }));
     },
     png: (bytes) => toRaster(png.decode(asBuffer(boundedPng(bytes)))),
+    avif: decodeAvif,
     gif: (bytes, { width, height }) => decodeFirstGifFrame(bytes, width, height),
     async webp(bytes, { width, height }) {
       const frame = firstWebpFrame(bytes);
@@ -176,6 +177,18 @@ function wrapFrame(frame: Uint8Array): Uint8Array {
   file.set(frame.subarray(6, 12), 24);
   file.set(chunks, 30);
   return file;
+}
+
+/**
+ * libavif in WebAssembly, with a memory for each picture that is freed with it. Turns nothing upright. Loaded on first
+ * use: few pictures need it.
+ */
+async function decodeAvif(bytes: Uint8Array): Promise<Raster> {
+  const { default: start } = await import('@jsquash/avif/codec/dec/avif_dec.js');
+  const codec = await start({ noInitialRun: true, ...(await readCodec('@jsquash/avif/avif_dec.wasm')) });
+  const decoded = codec.decode(bytes as Uint8Array<ArrayBuffer>, 8);
+  if (!decoded) throw new Error('No picture.');
+  return { ...decoded, data: asBytes(decoded.data), channels: 4, frames: 1 };
 }
 
 /** libwebp in WebAssembly. After a fault within the module its memory is not to be trusted: it is started again. */
