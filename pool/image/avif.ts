@@ -2,6 +2,8 @@ import type { ImageHeader, Orientation, Size } from './engine.js';
 
 /** Boxes, entries, tiles and OBUs that a file may have, so that it is read in linear time: an 8K grid has hundreds. */
 const maxParts = 20_000;
+/** How often the items of a file may use all of it, on the whole. */
+const sharedTimes = 4;
 
 /** A file that is no AVIF, or none that is accepted; DataView throws the same beyond its end. */
 function refuse(): never {
@@ -19,8 +21,12 @@ class Bytes {
     this.#total = total;
   }
 
+  get length(): number {
+    return this.#view.byteLength;
+  }
+
   get left(): number {
-    return this.#view.byteLength - this.#at;
+    return this.length - this.#at;
   }
 
   count(): void {
@@ -44,7 +50,7 @@ class Bytes {
   part(from: number, length: number): Bytes {
     this.count();
     // DataView would go on beyond the end of this part.
-    if (length < 0 || from + length > this.#view.byteLength) refuse();
+    if (!(length >= 0) || from + length > this.length) refuse();
     return new Bytes(new DataView(this.#view.buffer, this.#view.byteOffset + from, length), this.#total);
   }
 
@@ -56,7 +62,7 @@ class Bytes {
 
   /** The same from its front. */
   again(): Bytes {
-    return this.part(0, this.#view.byteLength);
+    return this.part(0, this.length);
   }
 
   /** All that is left, as boxes (ISO/IEC 14496-12, 4.2). */
@@ -158,8 +164,8 @@ function readHeader(file: Bytes): ImageHeader {
   if (references) readReferences(references, items);
   const pitm = need(meta, 'pitm');
   const primary = items.get(pitm.number(4) < version1 ? pitm.number(2) : pitm.number(4)) ?? refuse();
-  const alpha = [primary, ...primary.tiles].flatMap(({ beside }) => beside).filter(isAlpha);
-  const codedAlpha = alpha.reduce((sum, item) => sum + codedPixels(item), 0);
+  const beside = [primary, ...new Set(primary.tiles)].flatMap((item) => item.beside);
+  const alpha = [...new Set(beside)].filter(isAlpha);
   return {
     format: 'avif',
     ...sizeOf(primary),
@@ -167,7 +173,7 @@ function readHeader(file: Bytes): ImageHeader {
     orientation: orientationOf(primary),
     cmyk: false,
     alpha: alpha.length > 0,
-    codedPixels: Math.max(codedPixels(primary), codedAlpha),
+    codedPixels: Math.max(codedPixels([primary]), codedPixels(alpha)),
   };
 }
 
@@ -194,6 +200,7 @@ function readProperties(iprp: readonly Box[], items: Items): void {
   const ipma = need(iprp, 'ipma');
   const [version, flags] = [ipma.number(1), ipma.number(3)];
   for (let entries = ipma.number(4); entries > 0; entries--) {
+    ipma.count();
     const item = items.get(ipma.number(version === 0 ? 2 : 4)) ?? refuse();
     for (let left = ipma.number(1); left > 0; left--) {
       ipma.count();
@@ -204,6 +211,8 @@ function readProperties(iprp: readonly Box[], items: Items): void {
 }
 
 function readLocations(iloc: Bytes, items: Items, file: Bytes, idat?: Bytes): void {
+  // Items may share bytes, but not so that a decoder's copies of them fill its memory.
+  let bytes = sharedTimes * file.length;
   const [version, , sizes, more] = [iloc.number(1), iloc.number(3), iloc.number(1), iloc.number(1)];
   for (let left = iloc.number(version < 2 ? 2 : 4); left > 0; left--) {
     iloc.count();
@@ -211,8 +220,11 @@ function readLocations(iloc: Bytes, items: Items, file: Bytes, idat?: Bytes): vo
     const place = version === 0 ? 0 : iloc.number(2);
     const [otherFile, base, pieces] = [iloc.number(2), iloc.number(more >> 4), iloc.number(2)];
     for (let piece = 0; piece < pieces; piece++) {
+      iloc.count();
       if (version > 0) iloc.number(more & 15);
       const [offset, length] = [base + iloc.number(sizes >> 4), iloc.number(sizes & 15)];
+      bytes -= length;
+      if (bytes < 0) refuse();
       // Metadata may lie where it wants.
       if (item?.type !== 'av01' && item?.type !== 'grid') continue;
       if (item.data || pieces > 1 || otherFile || place > 1) refuse();
@@ -264,22 +276,34 @@ function orientationOf({ properties }: Item): Orientation {
   return orientations[turns]?.[flip ? 1 + (flip.number(1) & 1) : 0] ?? 1;
 }
 
-/** Pixels that a decoder makes for an item. */
-function codedPixels(item: Item): number {
-  const { type, properties, tiles, data = refuse() } = item;
-  const own = data.again();
-  if (type === 'av01') {
-    const config = need(properties, 'av1C');
-    config.number(4);
-    return framePixels([config.next(), own]);
+/** Pixels that a decoder makes for these items. */
+function codedPixels(items: readonly Item[]): number {
+  const known = new Map<Item, number>();
+  let sum = 0;
+  for (const item of items) {
+    const pixels = known.get(item) ?? (item.type === 'av01' ? picturePixels(item) : gridPixels(item));
+    known.set(item, pixels);
+    sum += pixels;
   }
+  return sum;
+}
+
+function picturePixels({ properties, data = refuse() }: Item): number {
+  const config = need(properties, 'av1C');
+  config.number(4);
+  return framePixels([config.next(), data.again()]);
+}
+
+function gridPixels(item: Item): number {
+  const { type, tiles, data = refuse() } = item;
   if (type !== 'grid' || tiles.some((tile) => tile.type !== 'av01')) refuse();
+  const own = data.again();
   own.number(1);
   const sideBytes = own.number(1) & 1 ? 4 : 2;
   const count = (own.number(1) + 1) * (own.number(1) + 1);
   const { width, height } = sizeOf(item);
   if (count !== tiles.length || own.number(sideBytes) !== width || own.number(sideBytes) !== height) refuse();
-  return tiles.reduce((sum, tile) => sum + codedPixels(tile), 0);
+  return codedPixels(tiles);
 }
 
 const obus = { sequenceHeader: 1, frameHeader: 3, frame: 6 };
@@ -304,11 +328,12 @@ function framePixels(pieces: readonly Bytes[]): number {
 
 function readLeb128(piece: Bytes): number {
   let value = 0;
-  for (let factor = 1; ; factor *= 128) {
+  for (let factor = 1; factor < 2 ** 56; factor *= 128) {
     const byte = piece.number(1);
     value += (byte & 127) * factor;
     if (byte < 128) return value;
   }
+  return refuse();
 }
 
 /** Pixels of the largest frame that a sequence header allows (AV1 specification, 5.5). */
@@ -323,7 +348,7 @@ function largestFrame(bits: (length: number) => number): number {
       if (bits(1)) {
         // Ticks in a picture: as many bits as there are zeros before them.
         let zeros = 0;
-        while (!bits(1)) zeros += 1;
+        while (!bits(1)) zeros = zeros < 32 ? zeros + 1 : refuse();
         bits(zeros);
       }
       // A model of a decoder's buffers, which is for streams.
