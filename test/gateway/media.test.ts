@@ -11,7 +11,7 @@ import { olderAgent } from './mcp/agents.js';
 const types = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
 
 const orientations = [1, 2, 3, 4, 5, 6, 7, 8];
-const sources = ['jpeg', 'png', 'webp'] as const;
+const sources = ['jpeg', 'png', 'webp', 'avif'] as const;
 
 /** A call of each helper that answers a picture; it leaves the middle of each quadrant as it was. A new helper is a line. */
 const harmless: Record<string, Record<string, string>> = {
@@ -38,14 +38,7 @@ function store(source: (typeof sources)[number], orientation: number, [width, he
 
 /** What a viewer shows: the transformations that a file asks for are applied. */
 async function shown(bytes: Uint8Array) {
-  const heif = ['VipsForeignLoadHeifBuffer'];
-  sharp.unblock({ operation: heif });
-  try {
-    return await decodeBySharp(await sharp(bytes).autoOrient().png({ compressionLevel: 0 }).toBuffer());
-  } finally {
-    // As the gateway has it, for the whole process.
-    sharp.block({ operation: heif });
-  }
+  return decodeBySharp(await sharp(bytes).autoOrient().png({ compressionLevel: 0 }).toBuffer());
 }
 
 for (const engine of ['sharp', 'jimp']) {
@@ -125,6 +118,7 @@ for (const engine of ['sharp', 'jimp']) {
     for (const format of written) {
       it(`turn pictures upright by their EXIF orientation, as ${format}`, async () => {
         for (const source of sources) {
+          if (engine === 'jimp' && format === 'same' && source === 'avif') continue;
           // The answers differ by helper in how the picture gets to the encoder, and not by the kind of the source.
           for (const helper of source === 'jpeg' ? Object.keys(harmless) : ['media/convert']) {
             for (const orientation of orientations) {

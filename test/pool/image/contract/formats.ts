@@ -21,7 +21,13 @@ import {
 } from '../pictures.js';
 
 const signatures = { png: '\x89PNG', jpg: '\xff\xd8\xff', webp: 'RIFF' };
-const mediaTypes = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp', gif: 'image/gif' };
+const mediaTypes = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  webp: 'image/webp',
+  gif: 'image/gif',
+  avif: 'image/avif',
+};
 
 /** Each format that goes in as each that comes out, and turned as each camera does; not `all`: each of them once. */
 export function conversionTests(bench: EngineBench, all: boolean): void {
@@ -41,7 +47,7 @@ export function conversionTests(bench: EngineBench, all: boolean): void {
       }
     }
 
-    for (const format of ['jpeg', 'png', 'webp'] as const) {
+    for (const format of ['jpeg', 'png', 'webp', 'avif'] as const) {
       for (let orientation = 1; orientation <= 8; orientation += all || format === 'jpeg' ? 1 : 5) {
         it(`turn a ${format} with EXIF ${orientation} upright`, async () => {
           const stored = toSharp(storeTurned(quadrants(), orientation)).withMetadata({ orientation });
@@ -128,7 +134,7 @@ export function formatTests(bench: EngineBench): void {
   }
 
   describe('the source', () => {
-    for (const source of ['png', 'jpeg', 'webp', 'gif'] as const) {
+    for (const source of ['png', 'jpeg', 'webp', 'gif', 'avif'] as const) {
       const name = source === 'jpeg' ? 'jpg' : source;
       it(`of a ${source} is called ${name}, also after an operation, and is one again as same`, async () => {
         const image = await bench.open(await sources[source]());
@@ -177,6 +183,7 @@ export function formatTests(bench: EngineBench): void {
       for (const [source, format, what, able] of [
         ['png', 'avif', 'avif', 'png, jpg, webp or same'],
         ['gif', 'same', 'gif', 'png, jpg or webp'],
+        ['avif', 'same', 'avif', 'png, jpg, webp or same'],
       ] as const) {
         const problem = `must be ${able} here: the image engine ${bench.name} writes no ${what}; ${elsewhere}`;
         expect(await problemOf(await sources[source](), format)).to.deep.equal({ field: 'format', problem });
