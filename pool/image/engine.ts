@@ -24,6 +24,23 @@ export type ImageFormat = 'png' | 'jpg' | 'webp' | 'avif';
 /** Formats that pictures come in, by the same names. */
 export type SourceImageFormat = 'png' | 'jpg' | 'webp' | 'gif' | 'avif';
 
+/** What the file of a picture says of itself, before anything is decoded. */
+export interface SourceFile {
+  /** Bytes. */
+  size: number;
+  /** 1 for a still picture; counted even where the engine gives the first alone. */
+  frames: number;
+  /** As stored, in EXIF's numbers: 1 is upright. */
+  orientation: Orientation;
+  /** Whether it may have transparent pixels. */
+  hasAlpha: boolean;
+}
+
+/** Pixels as a handler gets them: sRGB, 8 bit, four bytes each (red, green, blue, alpha), not premultiplied. */
+export interface Pixels extends Size {
+  data: Uint8Array;
+}
+
 /** What a picture may be encoded as: `same` is the format that it came in. */
 export type OutputFormat = ImageFormat | 'same';
 
@@ -150,6 +167,8 @@ export interface Image {
   readonly format: SourceImageFormat;
   /** Media type of `bytes`, e.g. `image/jpeg`. */
   readonly type: string;
+  /** Of the file, whatever was done to the picture since. */
+  readonly file: SourceFile;
   /** The file as it came. A copy, made on first use: writing into it changes no picture. */
   readonly bytes: Uint8Array;
   /** A border of one colour, around the picture or over its edges. */
@@ -164,6 +183,8 @@ export interface Image {
   rotate(degrees: number): Image;
   /** Another picture laid over this one, the first frame of it over every frame; what lies outside is cut off. */
   composite(overlay: Image, options?: CompositeOptions): Image;
+  /** Runs the operations on the first frame. A picture of more than a megapixel is a RangeError: resize it first. */
+  pixels(): Promise<Pixels>;
   /**
    * Runs the operations and encodes. Throws an `ImageError`, `bad_image` or `image_too_large`, or `invalid_input` on
    * `format` for what the running engine does not write.

@@ -31,7 +31,7 @@ type Encoder = (raster: Raster, options: EncodeOptions) => Uint8Array | Promise<
 type Decoder = (bytes: Uint8Array, header: ImageHeader, limits: ImageLimits) => Raster | Promise<Raster>;
 
 /**
- * The engine for where sharp cannot be loaded, by Jimp's codecs, and WebAssembly for WebP. It gives an animation's
+ * The engine for where sharp cannot be loaded, by Jimp's codecs, and WebAssembly for WebP and AVIF. It gives an animation's
  * first frame, ignores ICC profiles and does not subsample a JPEG's colours.
  */
 export async function createJimpEngine(text: LoadText): Promise<ImageEngine> {
@@ -89,8 +89,7 @@ export async function createJimpEngine(text: LoadText): Promise<ImageEngine> {
         bytes,
         limits,
         engine: 'jimp',
-        format: header.format,
-        frames: header.frames,
+        ...header,
         size: { ...swapSides(header, header.orientation), frames: 1 },
         async render(operations, format, options) {
           const encode = encoders[format];

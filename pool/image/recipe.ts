@@ -8,12 +8,12 @@ import {
   type FrameSize,
   type Image,
   ImageError,
+  type ImageHeader,
   type ImageLimits,
   type Orientation,
   type ResizeOptions,
   type ResultFormat,
   type Size,
-  type SourceImageFormat,
 } from './engine.js';
 import {
   keepsAnimation,
@@ -26,7 +26,7 @@ import {
   validateResize,
   validateRotate,
 } from './options.js';
-import { blendOverlay, cropRaster, type Raster, type Rectangle } from './raster.js';
+import { blendOverlay, cropRaster, type Raster, type Rectangle, withAlpha } from './raster.js';
 import { planResize } from './resize.js';
 import { orientRaster, quarterTurns, type Rotation, rotatedSize, rotateRaster } from './rotate.js';
 import type { LoadText } from './text/overlay.js';
@@ -43,14 +43,12 @@ export type Operation =
   | { kind: 'composite'; overlay: () => Promise<Raster>; left: number; top: number };
 
 /** A file that an engine has looked at, and how the engine runs recipes on it. */
-interface OpenedFile {
+interface OpenedFile extends Pick<ImageHeader, 'format' | 'frames' | 'orientation' | 'alpha'> {
   /** What it is called where it is one of several. */
   name?: string | undefined;
   engine: EngineName;
-  format: SourceImageFormat;
-  /** Frames of the file; `size`, which is upright, has those that the engine gives. */
-  frames: number;
   bytes: Uint8Array;
+  /** Upright, with the frames that the engine gives. */
   size: FrameSize;
   limits: ImageLimits;
   /** Runs a recipe and returns the encoded bytes. */
@@ -72,7 +70,7 @@ interface Recipe {
 /** Encoded pictures, which only their handler has: their memory may be moved to another thread. */
 export const freshBytes = new WeakSet<Uint8Array>();
 
-/** Pixels up to which a drawn overlay is cached with its image: a logo may be laid many times. */
+/** Pixels up to which a drawn overlay is cached with its image, since a logo may be laid many times, and that `pixels` gives. */
 const cachedPixels = 1_000_000;
 
 /** What an image was recorded as, for another that it is laid over; hidden from plugins. */
@@ -102,10 +100,22 @@ function toImage(recipe: Recipe): Image {
     throw file.name !== undefined && error instanceof ImageError ? error.of(file.name) : error;
   }
 
+  function checkOnTheWay(frames: number): void {
+    const onTheWay = 'A picture on the way to the result';
+    checkSize(onTheWay, { ...largest, frames }, file.limits);
+    checkSize(onTheWay, { ...largestOverlay, frames: 1 }, file.limits);
+  }
+
   const image: Image = {
     ...size,
     format: file.format,
     type: mediaTypes[file.format],
+    file: {
+      size: file.bytes.byteLength,
+      frames: file.frames,
+      orientation: file.orientation,
+      hasAlpha: file.alpha,
+    },
     get bytes() {
       file.copy ??= new Uint8Array(file.bytes);
       return file.copy;
@@ -142,13 +152,22 @@ function toImage(recipe: Recipe): Image {
       const operation = { kind: 'composite', overlay: overlay.pixels, ...place } as const;
       return then(operation, size, largerSize(largestOverlay, overlay.largest));
     },
+    async pixels() {
+      if (size.width * size.height > cachedPixels) {
+        const most = `at most ${cachedPixels} pixels`;
+        throw new RangeError(
+          `pixels: gives ${most}, but the picture is ${size.width} × ${size.height}: resize it`,
+        );
+      }
+      checkOnTheWay(1);
+      const { data, width, height } = withAlpha(await pixels());
+      return { data: new Uint8Array(data), width, height };
+    },
     async encode(format, options = {}) {
       const { result, settings } = validateEncode(format, options, file);
       const frames = keepsAnimation(file.engine, result) ? size.frames : 1;
       checkResult({ ...size, frames }, result, file.limits);
-      const onTheWay = 'A picture on the way to the result';
-      checkSize(onTheWay, { ...largest, frames }, file.limits);
-      checkSize(onTheWay, { ...largestOverlay, frames: 1 }, file.limits);
+      checkOnTheWay(frames);
       const body = await file.render(operations, result, settings).catch(nameFault);
       freshBytes.add(body);
       return { body, type: mediaTypes[result] };

@@ -222,8 +222,7 @@ export function createSharpEngine(
         bytes,
         limits,
         engine: 'sharp',
-        format: header.format,
-        frames: header.frames,
+        ...stored,
         size: { ...swapSides(header, header.orientation), frames: header.frames },
         render: (operations, format, quality) => render(source, operations, format, quality),
         async pixels(operations) {

@@ -75,6 +75,8 @@ function picture(width: number, height: number) {
     bytes: new Uint8Array(0),
     size: { width, height, frames: 1 },
     frames: 1,
+    orientation: 1,
+    alpha: false,
     limits: { maxPixels: 1e9, maxFrames: 1 },
     async render(operations) {
       steps.push(...operations.map(({ kind }) => kind));
