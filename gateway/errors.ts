@@ -78,7 +78,7 @@ export const errorTable = {
   },
   bad_image: {
     status: 422,
-    message: 'This is not an image that can be decoded. Send a JPEG, PNG, WebP or GIF.',
+    message: 'This is not an image that can be decoded. Send a JPEG, PNG, WebP, GIF or still AVIF.',
     raisedBy: 'handler',
     publishes: 'message',
   },

@@ -17,8 +17,10 @@ export type {
   MarkOptions,
   Measure,
   OutputFormat,
+  Pixels,
   Position,
   ResizeOptions,
+  SourceFile,
   SourceImageFormat,
   WatermarkOptions,
 } from '../pool/image/engine.js';

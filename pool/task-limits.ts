@@ -122,7 +122,7 @@ const perPixel = { sharp: 16, jimp: 40 };
 
 /**
  * Bytes outside the JavaScript heap past which a thread is ended: half a GB, which V8 may leave uncollected, and room for the
- * largest picture. Measured at 40 M pixels: 0.55 GB with sharp from a JPEG, at most 1.4 GB with Jimp over its formats.
+ * largest picture. Measured at 40 M pixels: 0.55 GB with sharp from a JPEG, at most 1.8 GB with Jimp over its formats.
  */
 export function memoryBound(engine: EngineName, { maxPixels }: ImageLimits): number {
   return 512 * 2 ** 20 + maxPixels * perPixel[engine];

@@ -22,7 +22,24 @@ export interface Size {
 /** Output formats, by the name that answers use. The engine jimp writes no avif. */
 export type ImageFormat = 'png' | 'jpg' | 'webp' | 'avif';
 /** Formats that pictures come in, by the same names. */
-export type SourceImageFormat = 'png' | 'jpg' | 'webp' | 'gif';
+export type SourceImageFormat = 'png' | 'jpg' | 'webp' | 'gif' | 'avif';
+
+/** What the file of a picture says of itself, before anything is decoded. */
+export interface SourceFile {
+  /** Bytes. */
+  size: number;
+  /** 1 for a still picture; counted even where the engine gives the first alone. */
+  frames: number;
+  /** As stored, in EXIF's numbers: 1 is upright. */
+  orientation: Orientation;
+  /** Whether it may have transparent pixels. */
+  hasAlpha: boolean;
+}
+
+/** Pixels as a handler gets them: sRGB, 8 bit, four bytes each (red, green, blue, alpha), not premultiplied. */
+export interface Pixels extends Size {
+  data: Uint8Array;
+}
 
 /** What a picture may be encoded as: `same` is the format that it came in. */
 export type OutputFormat = ImageFormat | 'same';
@@ -155,6 +172,8 @@ export interface Image {
   readonly format: SourceImageFormat;
   /** Media type of `bytes`, e.g. `image/jpeg`. */
   readonly type: string;
+  /** Of the file, whatever was done to the picture since. */
+  readonly file: SourceFile;
   /** The file as it came. A copy, made on first use: writing into it changes no picture. */
   readonly bytes: Uint8Array;
   /** A border of one colour, around the picture or over its edges. */
@@ -169,6 +188,8 @@ export interface Image {
   rotate(degrees: number, options?: RotateOptions): Image;
   /** Another picture laid over this one, the first frame of it over every frame; what lies outside is cut off. */
   composite(overlay: Image, options?: CompositeOptions): Image;
+  /** Runs the operations on the first frame. A picture of more than a megapixel is a RangeError: resize it first. */
+  pixels(): Promise<Pixels>;
   /**
    * Runs the operations and encodes. Throws an `ImageError`, `bad_image` or `image_too_large`, or `invalid_input` on
    * `format` for what the running engine does not write.
@@ -193,12 +214,16 @@ export interface ImageHeader extends FrameSize {
   orientation: Orientation;
   /** Whether the colours are four inks, which need another way to sRGB than all others. */
   cmyk: boolean;
+  /** Whether the file can say of pixels that they are transparent. */
+  alpha: boolean;
+  /** Pixels that a decoder makes, where the file says so apart from its size. */
+  codedPixels?: number;
 }
 
 /** Decodes and encodes pictures; every engine passes the same contract suite. */
 export interface ImageEngine {
   readonly name: EngineName;
-  /** Opens a JPEG, PNG, WebP or GIF. Throws an `ImageError` for anything else and for what passes `limits`. */
+  /** Opens a JPEG, PNG, WebP, GIF or AVIF. Throws an `ImageError` for anything else and for what passes `limits`. */
   open(
     bytes: Uint8Array,
     limits: ImageLimits,

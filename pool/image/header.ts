@@ -1,3 +1,4 @@
+import { nameRefusedHeif, readAvifHeader } from './avif.js';
 import {
   checkSize,
   ImageError,
@@ -76,7 +77,7 @@ function readJpegHeader(view: DataView): ImageHeader | undefined {
       // A second frame is a trick to show one size here and another to a decoder.
       if (frame || length < 8 || at + 10 > view.byteLength) return undefined;
       const [height, width] = [view.getUint16(at + 5), view.getUint16(at + 7)];
-      frame = { format: 'jpg', width, height, frames: 1, cmyk: view.getUint8(at + 9) === 4 };
+      frame = { format: 'jpg', width, height, frames: 1, cmyk: view.getUint8(at + 9) === 4, alpha: false };
     }
     if (marker === app1 && orientation === undefined && hasText(view, at + 4, 'Exif\0\0')) {
       orientation = readOrientation(view, at + 4, length - 2);
@@ -101,11 +102,13 @@ const pngSignature = '\x89PNG\r\n\x1a\n';
 function readPngHeader(view: DataView): ImageHeader | undefined {
   if (!hasText(view, 0, pngSignature) || view.byteLength < 33 || !hasText(view, 12, 'IHDR')) return undefined;
   const [width, height] = [view.getUint32(16), view.getUint32(20)];
-  const header: ImageHeader = { format: 'png', width, height, frames: 1, orientation: 1, cmyk: false };
+  const alpha = (view.getUint8(25) & 4) !== 0;
+  const header: ImageHeader = { format: 'png', width, height, frames: 1, orientation: 1, cmyk: false, alpha };
   let at = 8;
   while (at + 12 <= view.byteLength) {
     const length = view.getUint32(at);
     if (hasText(view, at + 4, 'IDAT')) return header;
+    if (hasText(view, at + 4, 'tRNS')) header.alpha = true;
     if (hasText(view, at + 4, 'eXIf')) header.orientation = readOrientation(view, at + 8, length);
     at += 12 + length;
   }
@@ -117,7 +120,16 @@ function readWebpHeader(view: DataView, maxFrames: number): ImageHeader | undefi
   if (!hasText(view, 0, 'RIFF') || !hasText(view, 8, 'WEBP')) return undefined;
   let size = readWebpSize(view, 12);
   if (!size) return undefined;
-  const header: ImageHeader = { format: 'webp', ...size, frames: 1, orientation: 1, cmyk: false };
+  // Of `VP8X` a flag, of `VP8L` the bit behind its size; a lone `VP8 ` has no transparency.
+  const alpha = view.getUint8(hasText(view, 12, 'VP8X') ? 20 : 24) & 0x10;
+  const header: ImageHeader = {
+    format: 'webp',
+    ...size,
+    frames: 1,
+    orientation: 1,
+    cmyk: false,
+    alpha: alpha > 0,
+  };
   if (!hasText(view, 12, 'VP8X')) return header;
   let frames = 0;
   let at = 12;
@@ -172,10 +184,13 @@ function readGifHeader(view: DataView, maxFrames: number): ImageHeader | undefin
     [width, height] = [0, 0];
   }
   let frames = 0;
+  let alpha = false;
   let at = 13 + gifTableBytes(view.getUint8(10));
   while (at < view.byteLength && frames <= maxFrames) {
     const block = view.getUint8(at);
     if (block === gifExtensionBlock) {
+      if (hasText(view, at + 1, '\xf9\x04') && at + 4 <= view.byteLength)
+        alpha ||= (view.getUint8(at + 3) & 1) === 1;
       at = skipGifSubBlocks(view, at + 2);
       continue;
     }
@@ -188,7 +203,7 @@ function readGifHeader(view: DataView, maxFrames: number): ImageHeader | undefin
     at = skipGifSubBlocks(view, at + 11 + gifTableBytes(view.getUint8(at + 9)));
   }
   if (frames === 0) return undefined;
-  return { format: 'gif', width, height, frames, orientation: 1, cmyk: false };
+  return { format: 'gif', width, height, frames, orientation: 1, cmyk: false, alpha };
 }
 
 /** Bytes of the colour table that these flags announce. */
@@ -206,10 +221,16 @@ function skipGifSubBlocks(view: DataView, from: number): number {
   return at;
 }
 
-const readers: HeaderReader[] = [readJpegHeader, readPngHeader, readWebpHeader, readGifHeader];
+const readers: HeaderReader[] = [
+  readJpegHeader,
+  readPngHeader,
+  readWebpHeader,
+  readGifHeader,
+  readAvifHeader,
+];
 
 /**
- * Reads the header of a JPEG, PNG, WebP or GIF; undefined for anything else. Linear in the bytes, without a copy, and
+ * Reads the header of a JPEG, PNG, WebP, GIF or AVIF; undefined for anything else. Linear in the bytes, without a copy, and
  * never throws: it runs on the main thread on bytes from strangers. Own readers because both engines are held to one
  * reading, and packages for it count no frames.
  */
@@ -230,12 +251,19 @@ export function checkHeader(bytes: Uint8Array, limits: ImageLimits): ImageHeader
   const header = probeImage(bytes, limits.maxFrames);
   if (header) {
     checkSize('The image', header, limits);
-    return header;
+    const { codedPixels = 0 } = header;
+    if (codedPixels <= limits.maxPixels) return header;
+    const message = `The image decodes to ${codedPixels} pixels; the limit is ${limits.maxPixels}.`;
+    throw new ImageError('image_too_large', message);
   }
+  const refused = nameRefusedHeif(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  if (refused) throw new ImageError('bad_image', `This is ${refused}, which is not accepted. ${wanted}`);
   const isEmpty = bytes.byteLength === 0;
-  const unknown = 'This is not a JPEG, PNG, WebP or GIF whose header can be read.';
-  throw new ImageError('bad_image', isEmpty ? 'The image is empty. Send a JPEG, PNG, WebP or GIF.' : unknown);
+  const unknown = 'This is not a JPEG, PNG, WebP, GIF or AVIF whose header can be read.';
+  throw new ImageError('bad_image', isEmpty ? `The image is empty. ${wanted}` : unknown);
 }
+
+const wanted = 'Send a JPEG, PNG, WebP, GIF or still AVIF.';
 
 /** Width and height once the orientation is applied to what is stored, or back. */
 export function swapSides({ width, height }: Size, orientation: Orientation): Size {

@@ -31,7 +31,7 @@ type Encoder = (raster: Raster, options: EncodeOptions) => Uint8Array | Promise<
 type Decoder = (bytes: Uint8Array, header: ImageHeader, limits: ImageLimits) => Raster | Promise<Raster>;
 
 /**
- * The engine for where sharp cannot be loaded, by Jimp's codecs, and WebAssembly for WebP. It gives an animation's
+ * The engine for where sharp cannot be loaded, by Jimp's codecs, and WebAssembly for WebP and AVIF. It gives an animation's
  * first frame, ignores ICC profiles and does not subsample a JPEG's colours.
  */
 export async function createJimpEngine(text: LoadText): Promise<ImageEngine> {
@@ -46,6 +46,7 @@ export async function createJimpEngine(text: LoadText): Promise<ImageEngine> {
       return toRaster(jpeg.decode(asBuffer(bytes), { ...bounds, tolerantDecoding: false }));
     },
     png: (bytes) => toRaster(png.decode(asBuffer(boundedPng(bytes)))),
+    avif: decodeAvif,
     gif: (bytes, { width, height }) => decodeFirstGifFrame(bytes, width, height),
     async webp(bytes, { width, height }) {
       const frame = firstWebpFrame(bytes);
@@ -93,8 +94,7 @@ export async function createJimpEngine(text: LoadText): Promise<ImageEngine> {
         bytes,
         limits,
         engine: 'jimp',
-        format: header.format,
-        frames: header.frames,
+        ...header,
         size: { ...swapSides(header, header.orientation), frames: 1 },
         async render(steps, { format, settings }) {
           const encode = encoders[format];
@@ -181,6 +181,18 @@ function wrapFrame(frame: Uint8Array): Uint8Array {
   file.set(frame.subarray(6, 12), 24);
   file.set(chunks, 30);
   return file;
+}
+
+/**
+ * libavif in WebAssembly, with a memory for each picture that is freed with it. Turns nothing upright. Loaded on first
+ * use: few pictures need it.
+ */
+async function decodeAvif(bytes: Uint8Array): Promise<Raster> {
+  const { default: start } = await import('@jsquash/avif/codec/dec/avif_dec.js');
+  const codec = await start({ noInitialRun: true, ...(await readCodec('@jsquash/avif/avif_dec.wasm')) });
+  const decoded = codec.decode(bytes as Uint8Array<ArrayBuffer>, 8);
+  if (!decoded) throw new Error('No picture.');
+  return { ...decoded, data: asBytes(decoded.data), channels: 4, frames: 1 };
 }
 
 /** libwebp in WebAssembly. After a fault within the module its memory is not to be trusted: it is started again. */

@@ -8,13 +8,13 @@ import {
   type FrameSize,
   type Image,
   ImageError,
+  type ImageHeader,
   type ImageLimits,
   type Orientation,
   type OutputFormat,
   type ResizeOptions,
   type ResultFormat,
   type Size,
-  type SourceImageFormat,
 } from './engine.js';
 import {
   keepsAnimation,
@@ -28,7 +28,7 @@ import {
   validateResize,
   validateRotate,
 } from './options.js';
-import { blendOverlay, cropRaster, type Raster, type Rectangle } from './raster.js';
+import { blendOverlay, cropRaster, type Raster, type Rectangle, withAlpha } from './raster.js';
 import { planResize } from './resize.js';
 import { orientRaster, quarterTurns, type Rotation, rotatedSize, rotateRaster } from './rotate.js';
 import type { LoadText } from './text/overlay.js';
@@ -45,14 +45,12 @@ export type Operation =
   | { kind: 'composite'; overlay: () => Promise<Raster>; left: number; top: number };
 
 /** A file that an engine has looked at, and how the engine runs operations on it. */
-interface OpenedFile {
+interface OpenedFile extends Pick<ImageHeader, 'format' | 'frames' | 'orientation' | 'alpha'> {
   /** What it is called where it is one of several. */
   name?: string | undefined;
   engine: EngineName;
-  format: SourceImageFormat;
-  /** Frames of the file; `size`, which is upright, has those that the engine gives. */
-  frames: number;
   bytes: Uint8Array;
+  /** Upright, with the frames that the engine gives. */
   size: FrameSize;
   limits: ImageLimits;
   /** Runs steps, of at least one list, on so many frames and returns the encoded bytes. */
@@ -101,7 +99,7 @@ const recorded = new WeakMap<object, Recorded>();
 /** Encoded pictures, which only their handler has: their memory may be moved to another thread. */
 export const freshBytes = new WeakSet<Uint8Array>();
 
-/** Pixels up to which a drawn overlay is cached with its image: a logo may be laid many times. */
+/** Pixels up to which a drawn overlay is cached with its image, since a logo may be laid many times, and that `pixels` gives. */
 const cachedPixels = 1_000_000;
 
 /** What an image was recorded as, for another that it is laid over; hidden from plugins. */
@@ -168,11 +166,22 @@ function toImage(recording: Recording): Image {
     throw file.name !== undefined && error instanceof ImageError ? error.of(file.name) : error;
   }
 
+  function checkOnTheWay(frames: number): void {
+    const onTheWay = 'A picture on the way to the result';
+    checkSize(onTheWay, { ...largest, frames }, file.limits);
+    checkSize(onTheWay, { ...largestOverlay, frames: 1 }, file.limits);
+  }
+
   const seen = before.length > 0 ? 'png' : file.format;
   const image: Image = {
     ...size,
     format: seen,
     type: mediaTypes[seen],
+    get file() {
+      if (step && before.length > 0) notMade(step);
+      const { bytes, frames, orientation, alpha: hasAlpha } = file;
+      return { size: bytes.byteLength, frames, orientation, hasAlpha };
+    },
     get bytes() {
       if (step && before.length > 0) notMade(step);
       file.copy ??= new Uint8Array(file.bytes);
@@ -211,6 +220,17 @@ function toImage(recording: Recording): Image {
       const operation = { kind: 'composite', overlay: overlay.pixels, ...place } as const;
       return then(operation, size, largerSize(largestOverlay, overlay.largest));
     },
+    async pixels() {
+      if (size.width * size.height > cachedPixels) {
+        const most = `at most ${cachedPixels} pixels`;
+        throw new RangeError(
+          `pixels: gives ${most}, but the picture is ${size.width} × ${size.height}: resize it`,
+        );
+      }
+      checkOnTheWay(1);
+      const { data, width, height } = withAlpha(await pixels());
+      return { data: new Uint8Array(data), width, height };
+    },
     async encode(format, options = {}) {
       const checked = validateEncode(format, options, file);
       if (step?.records) {
@@ -227,9 +247,7 @@ function toImage(recording: Recording): Image {
       const { result, settings } = step ? { result: 'png' as const, settings: {} } : checked;
       const frames = keepsAnimation(file.engine, result) ? size.frames : 1;
       checkResult({ ...size, frames }, result, file.limits);
-      const onTheWay = 'A picture on the way to the result';
-      checkSize(onTheWay, { ...largest, frames }, file.limits);
-      checkSize(onTheWay, { ...largestOverlay, frames: 1 }, file.limits);
+      checkOnTheWay(frames);
       const body = await file.render(steps, { format: result, settings, frames }).catch(nameFault);
       freshBytes.add(body);
       return { body, type: mediaTypes[result] };

@@ -43,6 +43,7 @@ const firstCalls: Record<string, (key: string) => Call> = {
   'media/add-border': (key) => media('/media/add-border', key, { color: 'dusty rose', format: 'jpg' }),
   'media/add-watermark': (key) => media('/media/add-watermark', key, { text: '© Me', format: 'jpg' }),
   'media/resize': (key) => media('/media/resize', key, { width: '320', format: 'webp' }),
+  'media/info': (key) => media('/media/info', key, {}),
   'media/convert': (key) => media('/media/convert', key, { format: 'png' }),
 };
 

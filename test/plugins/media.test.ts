@@ -5,6 +5,7 @@ import { call } from '../../gateway/testing.js';
 import addBorder from '../../plugins/media/add-border/index.js';
 import addWatermark from '../../plugins/media/add-watermark/index.js';
 import convert from '../../plugins/media/convert/index.js';
+import { findDominantColor } from '../../plugins/media/info/index.js';
 import { resize, type SizeWanted } from '../../plugins/media/resize/index.js';
 import type { Image } from '../../pool/image/engine.js';
 import { type Operation, recordImage } from '../../pool/image/recorded-image.js';
@@ -66,6 +67,20 @@ describe('media/add-border and media/convert', () => {
   });
 });
 
+describe('media/info', () => {
+  it('names the colour that most opaque pixels share, as their mean', () => {
+    const pixels = (...colors: number[][]) => ({ data: Uint8Array.from(colors.flat()), width: 1, height: 1 });
+    const [red, reddish, blue] = [
+      [201, 30, 40, 255],
+      [199, 30, 40, 200],
+      [0, 0, 255, 255],
+    ];
+    expect(findDominantColor(pixels(blue, red, reddish))).to.equal('#c81e28');
+    expect(findDominantColor(pixels([9, 9, 9, 0], [9, 9, 9, 0], [0, 0, 255, 255]))).to.equal('#0000ff');
+    expect(findDominantColor(pixels([9, 9, 9, 127]))).to.equal(undefined);
+  });
+});
+
 /** A picture of this size, of which only the sizes and the steps matter. */
 function picture(width: number, height: number) {
   const steps: Operation['kind'][] = [];
@@ -75,6 +90,8 @@ function picture(width: number, height: number) {
     bytes: new Uint8Array(0),
     size: { width, height, frames: 1 },
     frames: 1,
+    orientation: 1,
+    alpha: false,
     limits: { maxPixels: 1e9, maxFrames: 1 },
     async render(run) {
       steps.push(...run.flat().map(({ kind }) => kind));

@@ -96,7 +96,7 @@ export function KeySource({ keySite }: { keySite: string | undefined }) {
   );
 }
 
-const pictures = ['image/jpeg', 'image/png', 'image/webp', 'image/gif'];
+const pictures = ['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/avif'];
 
 /** Pictures to try helpers with, fetched when chosen. */
 const samples = [
@@ -163,7 +163,7 @@ function FileView({ file, assets }: { file: FileField; assets: Assets }) {
 
 function describeKind({ kind, types }: FileField): string {
   if (types !== undefined) return `A file of the type ${types.join(', ')}.`;
-  return kind === 'image' ? 'A picture: JPEG, PNG, WebP or GIF.' : 'Any file.';
+  return kind === 'image' ? 'A picture: JPEG, PNG, WebP, GIF or AVIF.' : 'Any file.';
 }
 
 /** Whether a media type is among these, which may end in `/*`; any is where there are none. */

@@ -8,7 +8,7 @@ const length = {
 export default defineHelper({
   summary: 'Adds a solid border of one colour to an image.',
   description:
-    'Takes a JPEG, PNG, WebP or GIF from `url` or from the multipart field `file` and returns it with a border of ' +
+    'Takes a JPEG, PNG, WebP, GIF or AVIF from `url` or from the multipart field `file` and returns it with a border of ' +
     '`width` on each side, so that it grows by twice that; `top`, `right`, `bottom` and `left` are widths of one side. With `inset` the border ' +
     'lies over the edges and the size stays. `radius` rounds the outer corners. The picture itself is turned upright and brought ' +
     'to sRGB, and its metadata is dropped. Transparent pictures keep a transparent inside, except in JPEG, which is ' +

@@ -3,7 +3,7 @@ import { defineHelper, pictureOutput, pictureOutputRules } from 'helper-gateway/
 export default defineHelper({
   summary: 'Writes a text or lays a logo on an image.',
   description:
-    'Takes a JPEG, PNG, WebP or GIF from `url` or from the multipart field `file` and returns it with a mark: `text`, or a ' +
+    'Takes a JPEG, PNG, WebP, GIF or AVIF from `url` or from the multipart field `file` and returns it with a mark: `text`, or a ' +
     'logo from `mark_url` or the field `mark`. By default the mark is half transparent and lies in the bottom right corner. It is ' +
     'shrunk where it would not fit inside the margins; `tile` covers the whole picture with it. A text is drawn as given, ' +
     'right-to-left scripts included; a character that no loaded font can draw is refused. A logo keeps its transparency, and of ' +

@@ -3,7 +3,7 @@ import { defineHelper, pictureOutput, pictureOutputRules } from 'helper-gateway/
 export default defineHelper({
   summary: 'Writes an image in another format.',
   description:
-    'Takes a JPEG, PNG, WebP or GIF from `url` or from the multipart field `file` and returns it in `format`. It is turned upright and brought ' +
+    'Takes a JPEG, PNG, WebP, GIF or AVIF from `url` or from the multipart field `file` and returns it in `format`. It is turned upright and brought ' +
     'to sRGB, and its metadata is dropped. Transparent pictures stay transparent, except in JPEG, which is laid on white. An animation stays ' +
     'one in WebP and, with `same`, in GIF; it gives its first frame otherwise. With `dryrun` nothing is downloaded or drawn.',
   source: 'image',

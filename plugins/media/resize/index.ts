@@ -5,7 +5,7 @@ const side = { type: 'integer', minimum: 1, maximum: 16_383 } as const;
 export default defineHelper({
   summary: 'Makes an image smaller, or larger where that is asked for.',
   description:
-    'Takes a JPEG, PNG, WebP or GIF from `url` or from the multipart field `file`. With one of `width` and `height` the other follows. With ' +
+    'Takes a JPEG, PNG, WebP, GIF or AVIF from `url` or from the multipart field `file`. With one of `width` and `height` the other follows. With ' +
     'both, `fit` says how the picture fills them: `inside` is as large as fits in them, whole; `cover` fills them, and what is too much on two ' +
     'sides is cut off evenly; `contain` is `inside` with `background` around it up to the size; `fill` is stretched. No picture is enlarged ' +
     'without `enlarge`: it is returned at its own size, `cover` then cuts the shape out of it, and `contain` has more background. With ' +

@@ -82,6 +82,19 @@ describe('jobs, end to end', function () {
     expect([...picture.bytes.subarray(1, 4)]).to.deep.equal([...Buffer.from('PNG')]);
   });
 
+  it('give facts about pictures', async () => {
+    const create = { width: 10, height: 8, channels: 3, background: 'red' } as const;
+    const bytes = await sharp({ create }).png().toBuffer();
+    const form = formOf('service=media/info', 'thumbhash=false');
+    form.append('file', new Blob([new Uint8Array(bytes)]), 'a.png');
+    form.append('file', new Blob(['no picture']), 'b.png');
+    const id = await make(form);
+    expect(await ended(id)).to.include({ total: 2, done: 1, failed: 1 });
+    const { json } = await world.call(`/jobs/${id}/items/0`);
+    expect(json.data).to.include({ width: 10, height: 8, format: 'png', dominant_color: '#ff0000' });
+    expect((await world.call(`/jobs/${id}/items/1`)).json.error.code).to.equal('bad_image');
+  });
+
   it('count each item once in the usage, and are cancelled where they wait', async () => {
     async function calls(): Promise<number> {
       const { data } = await (await ofOperator('/api/tenants/demo/usage')).json();

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import decodeAvif, { init as initAvif } from '@jsquash/avif/decode.js';
 import decodeWebp, { init } from '@jsquash/webp/decode.js';
 import { expect } from 'chai';
 import { Jimp } from 'jimp';
@@ -32,8 +33,9 @@ export const decodeBySharp: Decode = async (bytes) => {
 
 export const decodeByJimp: Decode = async (bytes) => {
   const file = Buffer.from(bytes);
-  const isWebp = file.toString('latin1', 8, 12) === 'WEBP';
-  const { data, width, height } = isWebp ? await webp(file) : (await Jimp.fromBuffer(file)).bitmap;
+  const kind = file.toString('latin1', 8, 12);
+  const codec = { WEBP: webp, avif }[kind];
+  const { data, width, height } = codec ? await codec(file) : (await Jimp.fromBuffer(file)).bitmap;
   return { data: new Uint8Array(data), width, height, channels: 4, frames: 1 };
 };
 
@@ -44,6 +46,14 @@ async function webp(bytes: Uint8Array) {
   webpReady ??= readFile(path).then((wasmBinary) => init({ wasmBinary } as object));
   await webpReady;
   return decodeWebp(bytes as unknown as ArrayBuffer);
+}
+
+async function avif(bytes: Uint8Array) {
+  const path = createRequire(import.meta.url).resolve('@jsquash/avif/codec/dec/avif_dec.wasm');
+  await initAvif({ wasmBinary: await readFile(path) } as object);
+  const decoded = await decodeAvif(bytes as unknown as ArrayBuffer);
+  if (!decoded) throw new Error('Not an AVIF.');
+  return decoded;
 }
 
 /** What both engines write. */

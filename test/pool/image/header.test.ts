@@ -2,16 +2,20 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { ImageError } from '../../../pool/image/engine.js';
 import { checkHeader, probeImage } from '../../../pool/image/header.js';
+import type { Raster } from '../../../pool/image/raster.js';
 import { animation, limits, paint, plain, sources, toSharp } from './pictures.js';
 
 const grey = () => toSharp(plain(8, 8, [9, 9, 9])).jpeg();
-const still = { frames: 1, orientation: 1, cmyk: false };
+const still = { frames: 1, orientation: 1, cmyk: false, alpha: false };
 
 describe('probeImage', () => {
   it('reads what each kind of source says of itself', async () => {
     for (const [source, make] of Object.entries(sources)) {
-      const format = source.match(/jpeg|png|webp|gif/)?.[0].replace('jpeg', 'jpg');
-      expect(probeImage(await make()), source).to.deep.equal({ ...still, format, width: 48, height: 32 });
+      const format = source.match(/jpeg|png|webp|gif|avif/)?.[0].replace('jpeg', 'jpg');
+      const coded = format === 'avif' ? { codedPixels: 48 * 32 } : {};
+      // Every GIF by libvips has a colour that is transparent.
+      const expected = { ...still, format, width: 48, height: 32, alpha: format === 'gif', ...coded };
+      expect(probeImage(await make()), source).to.deep.equal(expected);
     }
     const dot = { ...still, format: 'jpg', width: 8, height: 8 };
     expect(
@@ -25,8 +29,25 @@ describe('probeImage', () => {
     expect(probeImage(cmyk)).to.deep.equal({ ...dot, cmyk: true });
     for (const format of ['gif', 'webp'] as const) {
       const bytes = await animation().toFormat(format).toBuffer();
-      expect(probeImage(bytes)).to.deep.equal({ ...still, format, width: 40, height: 24, frames: 3 });
+      const expected = { ...still, format, width: 40, height: 24, frames: 3, alpha: format === 'gif' };
+      expect(probeImage(bytes)).to.deep.equal(expected);
     }
+  });
+
+  it('knows which pictures may be transparent', async () => {
+    const [clear, solid] = [plain(9, 9, [9, 9, 9, 99]), plain(9, 9, [9, 9, 9])];
+    for (const format of ['png', 'webp', 'avif'] as const) {
+      for (const raster of [clear, solid]) {
+        const alpha = probeImage(await toSharp(raster).toFormat(format).toBuffer())?.alpha;
+        expect(alpha, format).to.equal(raster === clear);
+      }
+    }
+    const lossless = (raster: Raster) => toSharp(raster).webp({ lossless: true }).toBuffer();
+    expect(probeImage(await lossless(clear))?.alpha).to.equal(true);
+    expect(probeImage(await toSharp(clear).png({ palette: true }).toBuffer())?.alpha).to.equal(true);
+    const gif = await sources.gif();
+    gif.writeUInt8(gif.readUInt8(gif.indexOf('21f904', 'hex') + 3) & 0xfe, gif.indexOf('21f904', 'hex') + 3);
+    expect(probeImage(gif)?.alpha).to.equal(false);
   });
 
   it('reads sizes of 1 to 16,383', async () => {
@@ -60,7 +81,15 @@ describe('probeImage', () => {
   });
 
   it('never throws, whatever the bytes', () => {
-    const starts = ['\xff\xd8\xff', '\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'RIFF\0\0\0\0WEBPVP8X', 'GIF89a', ''];
+    const avif = '\0\0\0\x10ftypavif\0\0\0\0\0\0\0\x20meta\0\0\0\0';
+    const starts = [
+      avif,
+      '\xff\xd8\xff',
+      '\x89PNG\r\n\x1a\n\0\0\0\rIHDR',
+      'RIFF\0\0\0\0WEBPVP8X',
+      'GIF89a',
+      '',
+    ];
     fc.assert(
       fc.property(fc.constantFrom(...starts), fc.uint8Array({ maxLength: 400 }), (start, rest) => {
         probeImage(Buffer.concat([Buffer.from(start, 'latin1'), rest]));

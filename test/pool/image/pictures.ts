@@ -79,6 +79,8 @@ export const sources = {
   webp: () => toSharp(quadrants()).webp({ quality: 95 }).toBuffer(),
   'lossless webp': () => toSharp(quadrants()).webp({ lossless: true }).toBuffer(),
   gif: () => toSharp(quadrants()).gif().toBuffer(),
+  avif: () => toSharp(quadrants()).avif({ quality: 95, chromaSubsampling: '4:4:4' }).toBuffer(),
+  'avif of 10 bit': () => toSharp(quadrants()).avif({ quality: 95, bitdepth: 10 }).toBuffer(),
 } satisfies Record<string, () => Promise<Buffer>>;
 
 export const frameColors = [

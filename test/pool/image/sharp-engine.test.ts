@@ -82,7 +82,7 @@ describe('createSharpEngine', () => {
     }
   });
 
-  it('leaves no loader but the four open', async () => {
+  it('leaves no loader but those of its formats open', async () => {
     const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>');
     expect(await rejectionOf(sharp(svg).png().toBuffer())).to.be.instanceOf(Error);
   });
@@ -106,16 +106,6 @@ describe('createSharpEngine', () => {
 describe('an avif by sharp', () => {
   const bench = engineBench('sharp');
 
-  /** The engine blocks what would read it back, for the whole process. */
-  async function decode(body: Uint8Array) {
-    sharp.unblock({ operation: ['VipsForeignLoadHeifBuffer'] });
-    try {
-      return await decodeBySharp(body);
-    } finally {
-      sharp.block({ operation: ['VipsForeignLoadHeifBuffer'] });
-    }
-  }
-
   it('shows what the picture shows, in fewer bytes than a jpg or a webp', async () => {
     const image = await bench.open(await example());
     const { body, type } = await image.encode('avif');
@@ -124,13 +114,13 @@ describe('an avif by sharp', () => {
     for (const other of ['jpg', 'webp'] as const) {
       expect(body.byteLength).to.be.lessThan((await image.encode(other)).body.byteLength);
     }
-    expect(psnr(await decode(body), await decodeBySharp(await example()))).to.be.at.least(33);
+    expect(psnr(await decodeBySharp(body), await decodeBySharp(await example()))).to.be.at.least(33);
   });
 
   it('keeps what is clear, and has what was done to the picture', async () => {
     const image = await bench.open(paint(64, 64, (x) => (x < 32 ? [200, 40, 40, 255] : [0, 0, 0, 0])));
     const framed = image.border({ width: 8, color: '#0000ff' }).rotate(90);
-    const raster = await decode((await framed.encode('avif', { quality: 95 })).body);
+    const raster = await decodeBySharp((await framed.encode('avif', { quality: 95 })).body);
     expect(sizeOf(raster)).to.deep.equal([80, 80]);
     expect(distance(pixelAt(raster, 3, 40), [0, 0, 255, 255])).to.be.at.most(16);
     expect(distance(pixelAt(raster, 40, 20), [200, 40, 40, 255])).to.be.at.most(16);
@@ -139,7 +129,7 @@ describe('an avif by sharp', () => {
 
   it('has the first frame of an animation', async () => {
     const image = await bench.open(await animation().gif().toBuffer());
-    const raster = await decode((await image.resize({ width: 80 }).encode('avif')).body);
+    const raster = await decodeBySharp((await image.resize({ width: 80 }).encode('avif')).body);
     expect(sizeOf(raster)).to.deep.equal([80, 48]);
     expect(distance(pixelAt(raster, 0, 0), frameColors[0])).to.be.at.most(16);
   });
@@ -149,17 +139,11 @@ describe('an avif by sharp', () => {
     const wide = line.resize({ width: 16_383, height: 1, fit: 'fill' });
     const long = wide.border({ width: 1, color: '#000000' });
     const longest = long.crop({ left: 0, top: 0, width: 16_384, height: 3 });
-    expect(sizeOf(await decode((await longest.encode('avif')).body))).to.deep.equal([16_384, 3]);
+    expect(sizeOf(await decodeBySharp((await longest.encode('avif')).body))).to.deep.equal([16_384, 3]);
     expect(await rejectionOf(long.encode('avif'))).to.include({
       code: 'image_too_large',
       message: 'The result would be 16385 × 3 pixels; an avif holds at most 16384 on a side.',
     });
-  });
-
-  it('is not accepted as a source', async () => {
-    const { body } = await (await bench.open(await example())).encode('avif');
-    expect(await rejectionOf(bench.open(body))).to.include({ code: 'bad_image' });
-    expect(await rejectionOf(sharp(body).metadata())).to.be.instanceOf(Error);
   });
 });
 

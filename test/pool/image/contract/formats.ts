@@ -8,6 +8,7 @@ import {
   distance,
   expectQuadrants,
   frameColors,
+  limits,
   paint,
   plain,
   purple,
@@ -21,7 +22,13 @@ import {
 } from '../pictures.js';
 
 const signatures = { png: '\x89PNG', jpg: '\xff\xd8\xff', webp: 'RIFF' };
-const mediaTypes = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp', gif: 'image/gif' };
+const mediaTypes = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  webp: 'image/webp',
+  gif: 'image/gif',
+  avif: 'image/avif',
+};
 
 /** Each format that goes in as each that comes out, and turned as each camera does; not `all`: each of them once. */
 export function conversionTests(bench: EngineBench, all: boolean): void {
@@ -41,7 +48,7 @@ export function conversionTests(bench: EngineBench, all: boolean): void {
       }
     }
 
-    for (const format of ['jpeg', 'png', 'webp'] as const) {
+    for (const format of ['jpeg', 'png', 'webp', 'avif'] as const) {
       for (let orientation = 1; orientation <= 8; orientation += all || format === 'jpeg' ? 1 : 5) {
         it(`turn a ${format} with EXIF ${orientation} upright`, async () => {
           const stored = toSharp(storeTurned(quadrants(), orientation)).withMetadata({ orientation });
@@ -128,7 +135,7 @@ export function formatTests(bench: EngineBench): void {
   }
 
   describe('the source', () => {
-    for (const source of ['png', 'jpeg', 'webp', 'gif'] as const) {
+    for (const source of ['png', 'jpeg', 'webp', 'gif', 'avif'] as const) {
       const name = source === 'jpeg' ? 'jpg' : source;
       it(`of a ${source} is called ${name}, also after an operation, and is one again as same`, async () => {
         const image = await bench.open(await sources[source]());
@@ -149,6 +156,32 @@ export function formatTests(bench: EngineBench): void {
       expect(source.equals(image.bytes)).to.equal(true);
       expect(image.rotate(90).bytes).to.equal(image.bytes);
       expect(image.bytes.byteLength).to.equal(image.bytes.buffer.byteLength);
+    });
+
+    it('says what its file is, also after an operation', async () => {
+      const stored = storeTurned(quadrants(), 6);
+      const source = await toSharp(stored).withMetadata({ orientation: 6 }).webp().toBuffer();
+      const facts = { size: source.length, frames: 1, orientation: 6, hasAlpha: false };
+      const image = await bench.open(source);
+      for (const { file } of [image, image.rotate(30)]) expect(file).to.deep.equal(facts);
+      const moving = await animation().gif().toBuffer();
+      expect((await bench.open(moving)).file).to.include({ frames: 3, hasAlpha: true });
+    });
+
+    it('gives its pixels, upright, with what was done to it, and no more than a megapixel', async () => {
+      for (const [source, make] of Object.entries(sources)) {
+        const image = (await bench.open(await make())).resize({ width: 24 });
+        const { data, width, height } = await image.border({ width: 2, color: '#800080' }).pixels();
+        const raster = { data, width, height, channels: 4, frames: 1 } as const;
+        expect([width, height, data.length], source).to.deep.equal([28, 20, 28 * 20 * 4]);
+        expectQuadrants(raster, 20, source);
+        expect(colorAt(raster, 0, 0)).to.deep.equal([...purple, 255]);
+      }
+      const opened = await bench.open(plain(20, 20, purple), { ...limits, maxPixels: 2e6 });
+      const large = opened.resize({ width: 1001, height: 1000, fit: 'fill' });
+      expect(await rejectionOf(large.pixels())).to.be.instanceOf(RangeError);
+      const tooLarge = opened.resize({ width: 2000 }).crop({ left: 0, top: 0, width: 5, height: 5 });
+      expect(await rejectionOf(tooLarge.pixels())).to.include({ code: 'image_too_large' });
     });
 
     it('may be written into and moved away without harm to the picture', async () => {
@@ -177,6 +210,7 @@ export function formatTests(bench: EngineBench): void {
       for (const [source, format, what, able] of [
         ['png', 'avif', 'avif', 'png, jpg, webp or same'],
         ['gif', 'same', 'gif', 'png, jpg or webp'],
+        ['avif', 'same', 'avif', 'png, jpg, webp or same'],
       ] as const) {
         const problem = `must be ${able} here: the image engine ${bench.name} writes no ${what}; ${elsewhere}`;
         expect(await problemOf(await sources[source](), format)).to.deep.equal({ field: 'format', problem });
