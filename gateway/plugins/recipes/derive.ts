@@ -40,7 +40,7 @@ export const entrySchema: JsonSchema = {
     minimum: { type: 'number' },
     maximum: { type: 'number' },
     maxLength: { type: 'integer', minimum: 0 },
-    enum: { type: 'array', minItems: 1, maxItems: 100 },
+    enum: { type: 'array', minItems: 1, maxItems: 100, uniqueItems: true },
     pattern: { type: 'string', minLength: 1, maxLength: 100 },
   },
 };
@@ -123,11 +123,7 @@ export function createDerivation(vocabulary: Ajv) {
     );
     let schema = together(narrowed);
     if (entry.pattern !== undefined) {
-      const { maxLength } = schema;
-      const problem =
-        typeof maxLength === 'number'
-          ? patternProblem(entry.pattern, 2 * maxLength)
-          : 'needs a maxLength beside it';
+      const problem = patternProblem(entry.pattern, schema.maxLength);
       if (problem !== undefined) {
         refuse('pattern', problem);
         return { schema };
@@ -158,23 +154,18 @@ export function createDerivation(vocabulary: Ajv) {
     };
   }
 
-  /** One of these values alone, each in any form that the schema accepts. */
+  /** One of these values alone: of a choice in any spelling, else as they stand there. */
   function withValues(
     schema: JsonSchema,
     values: readonly unknown[],
     refuse: (keyword: 'enum', problem: string) => void,
   ): JsonSchema {
-    const allowed: unknown[] = [];
-    for (const value of values) {
-      const fits = normalise(schema, value);
-      if ('problem' in fits) {
-        refuse('enum', `has a value that ${fits.problem}`);
-        return schema;
-      }
-      if (!allowed.some((each) => isDeepStrictEqual(each, fits.value))) allowed.push(fits.value);
-    }
-    if (!isObject(schema.choice)) return withMore(schema, { enum: allowed });
-    const chosen = Object.entries(schema.choice).filter(([name]) => allowed.includes(name));
+    const fitting = values.map((value) => normalise(schema, value));
+    const wrong = fitting.find((fits) => 'problem' in fits);
+    if (wrong && 'problem' in wrong) refuse('enum', `has a value that ${wrong.problem}`);
+    if (wrong || !isObject(schema.choice)) return wrong ? schema : withMore(schema, { enum: values });
+    const isChosen = (name: string) => fitting.some((fits) => 'value' in fits && fits.value === name);
+    const chosen = Object.entries(schema.choice).filter(([name]) => isChosen(name));
     return { ...schema, choice: Object.fromEntries(chosen) };
   }
 
