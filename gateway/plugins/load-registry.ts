@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Ajv } from 'ajv';
 import { hookPlugins } from '../../pool/plugin-hooks.js';
+import { JsonWalk } from '../../schemas/input/json-walk.js';
 import { readJsonObject } from '../../schemas/input/parse.js';
 import { findPlugins, isRecipeFile, type PluginProblem, type RoutedPlugin } from './discover.js';
 import { importDeclaration, watchImports } from './import-plugin.js';
@@ -95,17 +96,21 @@ async function loadHelper(
 
 /** Throws an `Error` with all that is wrong with a recipe. */
 async function loadRecipe(id: string, file: string, compile: RecipeCompiler): Promise<Helper> {
-  const text = (await readFile(file, 'utf8')).replace(/^\ufeff/, '');
-  const read = readJsonObject(text);
+  const bytes = await readFile(file);
+  try {
+    const walk = new JsonWalk(bytes, { onName() {}, onValue() {} });
+    while (walk.step(bytes.length));
+  } catch (error) {
+    const place = (_: string, at: string) => {
+      const lines = bytes.toString('utf8', 0, Number(at)).split('\n');
+      return `in line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
+    };
+    throw new Error(`must ${(error as Error).message.replace(/at byte (\d+)/, place)}`);
+  }
+  const read = readJsonObject(bytes.toString().replace(/^\ufeff/, ''));
   const { helper, problems } = 'value' in read ? compile(id, read.value) : { ...read, helper: undefined };
   if (helper) return { ...helper, file };
-  const reasons = problems.map(({ field, problem }) => (field === 'body' ? problem : `${field} ${problem}`));
-  // Node 20 says where in other words than people and editors do.
-  const located = reasons.join('\n').replace(/ at position (\d+)(?: \(.*\))?/, (_, at) => {
-    const lines = text.slice(0, Number(at)).split('\n');
-    return `, line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
-  });
-  throw new Error(located);
+  throw new Error(problems.map(({ field, problem }) => `${field} ${problem}`).join('\n'));
 }
 
 /** Called as the declaration's own methods, which may say `this`. */
