@@ -263,9 +263,15 @@ function noParameter(name: string, properties: readonly string[]): string {
   return `${quote(name)}, which is no parameter of input${didYouMean(name, properties)}`;
 }
 
+/** Whether a parameter may have this name, if the gateway itself does not use it. */
+export function isParameterName(name: string): boolean {
+  return parameterName.test(name) && !neverNames.has(name);
+}
+
+/** What such a name is, to follow "another name" or the like. */
+export const parameterNameForm = 'a letter or _ and at most 63 letters, digits, _ and -';
+
 function nameReasons(what: string, name: string): string[] {
-  if (parameterName.test(name) && !neverNames.has(name)) return [];
-  return [
-    `the ${what} ${quote(name)} needs another name: a letter or _ and at most 63 letters, digits, _ and -`,
-  ];
+  if (isParameterName(name)) return [];
+  return [`the ${what} ${quote(name)} needs another name: ${parameterNameForm}`];
 }

@@ -29,16 +29,19 @@ function describe(described: JsonSchema, root: JsonSchema, { around, listing }: 
   const schema = followReference(described, root);
   const inside = { around: [...around, schema], listing };
   if (typeof schema.form === 'string') return schema.form;
+  if (Array.isArray(schema.enum)) return `one of ${list(schema.enum.map(literal), ', ', listing)}`;
   const own = askKeywords(schema, (keyword, setting) => keyword.describe?.(setting, schema, listing));
   if (own !== undefined) return own;
   if ('const' in schema) return literal(schema.const);
-  if (Array.isArray(schema.enum)) return `one of ${list(schema.enum.map(literal), ', ', listing)}`;
   const branches = [schema.anyOf, schema.oneOf].find((each) => Array.isArray(each));
   const types = typesOf({ type: schema.type });
   const areObjects = types.every((type) => type === 'object');
   const tag = branches && areObjects ? findTag(branches, schema, root) : undefined;
   if (tag) return `an object with ${tag.name} ${list(tag.values.flat().map(literal), ' or ', listing)}`;
   if (types.length > 0) return alternatives(types.map((type) => describeType(type, schema, root, inside)));
+  if (branches === undefined && Array.isArray(schema.allOf)) {
+    return schema.allOf.map((each) => describe(asSchema(each), root, inside)).join(', and ');
+  }
   if (branches === undefined) return anything;
   return alternatives(branches.map((each) => describeAlternative(asSchema(each), root, inside)));
 }

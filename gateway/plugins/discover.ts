@@ -28,7 +28,7 @@ interface FoundPlugins<Plugin> {
 }
 
 /**
- * Finds the plugins below a folder: `<route>/index.{js,mjs,cjs,ts,mts}` or `<route>.{js,mjs,cjs,ts,mts}`. Other files beside an
+ * Finds the plugins below a folder: `<route>/index.{js,mjs,cjs,ts,mts}` or `<route>.{js,mjs,cjs,ts,mts,recipe.json}`. Other files beside an
  * `index` are that plugin's own; names with `_` or `.` in front, tests and node_modules are ignored; other modules, such as JSX, are
  * refused. Links count as their targets; those that lead nowhere or back to a folder around them are skipped. Faults are returned,
  * not thrown, so that all are reported at once.
@@ -42,7 +42,7 @@ export async function discoverPlugins(folder: string): Promise<FoundPlugins<Foun
     const inside = [...around, await realpath(path)];
     const entries = await list(path, inside);
     const modules = modulesAmong(entries.filter(({ folder }) => !folder).map(({ name }) => name));
-    const indexes = modules.filter(({ stem }) => stem === 'index');
+    const indexes = modules.filter(({ stem, file }) => stem === 'index' && !isRecipeFile(file));
     for (const { file, refused } of indexes) add(join(path, file), route, refused);
     if (indexes.length > 0) return;
     for (const { name, folder } of entries) {
@@ -123,7 +123,7 @@ async function hiddenBy({ id, file }: FoundPlugin): Promise<PluginProblem[]> {
     const path = join(dirname(file), name);
     const isFile = (await stat(path).catch(() => undefined))?.isFile();
     const text = isFile ? await readFile(path, 'utf8').catch(() => '') : '';
-    if (!helperParts.every((part) => part.test(text))) continue;
+    if (!isRecipeFile(name) && !helperParts.every((part) => part.test(text))) continue;
     const reason = `is not served: ${file} makes all that lies beside it part of the helper /${id}; put that index into a folder of its own`;
     hidden.push({ file: path, reason });
   }
@@ -182,8 +182,13 @@ interface ModuleFile {
   refused?: string;
 }
 
-const loadableEnding = /\.(?:[cm]?js|m?ts)$/;
-const moduleEnding = /\.(?:[cm]?[jt]s|[jt]sx)$/i;
+const loadableEnding = /\.(?:[cm]?js|m?ts|recipe\.json)$/;
+const moduleEnding = /\.(?:[cm]?[jt]s|[jt]sx|recipe\.json)$/i;
+
+/** Whether a file is a recipe: steps of other helpers, without code. */
+export function isRecipeFile(file: string): boolean {
+  return file.endsWith('.recipe.json');
+}
 
 /** Whether a file or folder of this name is ignored: `_shared`, `.git`, `x.test.js`, `x.d.ts`, node_modules. */
 function isIgnored(name: string): boolean {

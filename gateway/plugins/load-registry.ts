@@ -1,10 +1,14 @@
+import { readFile } from 'node:fs/promises';
 import type { Ajv } from 'ajv';
 import { hookPlugins } from '../../pool/plugin-hooks.js';
-import { findPlugins, type PluginProblem, type RoutedPlugin } from './discover.js';
+import { JsonWalk } from '../../schemas/input/json-walk.js';
+import { readJsonObject } from '../../schemas/input/parse.js';
+import { findPlugins, isRecipeFile, type PluginProblem, type RoutedPlugin } from './discover.js';
 import { importDeclaration, watchImports } from './import-plugin.js';
 import { declareHelper, declareInspected, inspectPlugins } from './inspect-plugins.js';
 import { helperUrl } from './paths.js';
 import { createPipeline } from './recipes/pipeline.js';
+import { createRecipeCompiler, type RecipeCompiler } from './recipes/recipe.js';
 import {
   configProblems,
   type Environment,
@@ -44,12 +48,13 @@ export async function loadRegistry(
   const found = await findPlugins(folders);
   const problems: PluginProblem[] = [...found.problems];
   if (onSkipped) found.skipped.forEach(onSkipped);
-  const own = lookMs === undefined ? [] : found.plugins.filter(({ shipped }) => !shipped);
+  const plugins = found.plugins.filter(({ file }) => !isRecipeFile(file));
+  const own = lookMs === undefined ? [] : plugins.filter(({ shipped }) => !shipped);
   const inspector = { helperUrl: url, timeoutMs: lookMs ?? 0 };
   const inspections = await inspectPlugins(own, inspector);
-  const here = found.plugins.filter((plugin) => !plugin.shipped && !inspections.has(plugin));
+  const here = plugins.filter((plugin) => !plugin.shipped && !inspections.has(plugin));
   const watch = watchImports(here.map(({ file }) => file));
-  for (const plugin of found.plugins) {
+  for (const plugin of plugins) {
     try {
       const inspection = inspections.get(plugin);
       const helper = inspection
@@ -66,6 +71,14 @@ export async function loadRegistry(
   watch.end();
   const pipeline = createPipeline(registry, ajv);
   if (pipeline) registry.set(pipeline.id, pipeline);
+  const compile = createRecipeCompiler(registry, () => ajv);
+  for (const { id, file } of found.plugins.filter((each) => isRecipeFile(each.file))) {
+    try {
+      registry.set(id, await loadRecipe(id, file, compile));
+    } catch (error) {
+      problems.push({ file, reason: (error as Error).message });
+    }
+  }
   if (problems.length > 0 && !onProblem) throw new PluginError(problems);
   if (onProblem) problems.forEach(onProblem);
   return registry;
@@ -79,6 +92,25 @@ async function loadHelper(
   const late = onLate && ((error: unknown) => onLate(found.id, error));
   const { url, declaration } = await importDeclaration(found, { onLate: late, isWatched: true });
   return { ...declareHelper({ ...found, url }, declaration, ajv), functions: functionsOf(declaration) };
+}
+
+/** Throws an `Error` with all that is wrong with a recipe. */
+async function loadRecipe(id: string, file: string, compile: RecipeCompiler): Promise<Helper> {
+  const bytes = await readFile(file);
+  try {
+    const walk = new JsonWalk(bytes, { onName() {}, onValue() {} });
+    while (walk.step(bytes.length));
+  } catch (error) {
+    const place = (_: string, at: string) => {
+      const lines = bytes.toString('utf8', 0, Number(at)).split('\n');
+      return `in line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
+    };
+    throw new Error(`must ${(error as Error).message.replace(/at byte (\d+)/, place)}`);
+  }
+  const read = readJsonObject(bytes.toString().replace(/^\ufeff/, ''));
+  const { helper, problems } = 'value' in read ? compile(id, read.value) : { ...read, helper: undefined };
+  if (helper) return { ...helper, file };
+  throw new Error(problems.map(({ field, problem }) => `${field} ${problem}`).join('\n'));
 }
 
 /** Called as the declaration's own methods, which may say `this`. */

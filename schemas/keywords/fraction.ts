@@ -1,6 +1,9 @@
-import type { JsonSchema } from '../json-schema.js';
+import { closedObject, isObject, type JsonSchema } from '../json-schema.js';
 import { describeValue } from '../quote.js';
-import { type Keyword, switchedOn, withAlternatives } from './keyword.js';
+import { type Keyword, withAlternatives } from './keyword.js';
+
+/** Of a recipe, a `maximum`: one beside it would be one of the number that is sent, which may be per cent. */
+type FractionSetting = true | { maximum: number };
 
 const decimal = /^\d{1,20}(?:\.\d{1,20})?(%?)$/;
 
@@ -22,20 +25,23 @@ export function parseFraction(value: unknown): number | undefined {
 }
 
 /** `fraction: true` on `['number', 'string']`: becomes a number from 0, or from a `minimum` beside it, to 1. */
-export const fraction: Keyword<true, unknown> = {
+export const fraction: Keyword<FractionSetting, unknown> = {
   name: 'fraction',
   type: ['number', 'string'],
-  ...switchedOn,
-  prepare(_, beside) {
-    const form = describeFraction(beside);
-    const least = leastOf(beside);
+  metaSchema: {
+    anyOf: [{ const: true }, closedObject({ maximum: { type: 'number', minimum: 0, maximum: 1 } })],
+  },
+  accepts: (setting) => setting === true || isObject(setting),
+  prepare(setting, beside) {
+    const form = describeFraction(setting, beside);
+    const [least, most] = fractionBounds(setting, beside);
     return (given) => {
       const value = parseFraction(given);
-      if (value !== undefined && value >= least) return { value };
+      if (value !== undefined && value >= least && value <= most) return { value };
       return { problem: `must be ${form}, but is ${describeValue(given)}` };
     };
   },
-  describe: (_, beside) => describeFraction(beside),
+  describe: describeFraction,
   standard: (_, plain) =>
     withAlternatives(plain, (type) => {
       if (type === 'string') return [{ type, pattern: '^0*(?:100|\\d{1,2})(?:\\.\\d{1,20})?%?$' }];
@@ -46,18 +52,20 @@ export const fraction: Keyword<true, unknown> = {
       ];
     }),
   control: () => ({ kind: 'fraction' }),
-  samples(_, type, beside, fc) {
-    const least = leastOf(beside);
-    if (type === 'string') return fc.constantFrom(`${least * 100}%`, '50%', '100%');
-    return type === 'number' ? fc.double({ min: least, max: 1, noNaN: true }) : undefined;
+  samples(setting, type, beside, fc) {
+    const [min, max] = fractionBounds(setting, beside);
+    if (type === 'string') return fc.constantFrom(`${min * 100}%`, ...(max === 1 ? ['50%', '100%'] : []));
+    return type === 'number' ? fc.double({ min, max, noNaN: true }) : undefined;
   },
 };
 
 /** A `minimum` beside it is one of the fraction, in whichever form that comes. */
-function describeFraction(beside: JsonSchema): string {
-  return `a fraction from ${leastOf(beside)} to 1, or per cent as 2 to 100 or "50%"`;
+export function fractionBounds(setting: FractionSetting, { minimum }: JsonSchema): [number, number] {
+  return [typeof minimum === 'number' ? minimum : 0, setting === true ? 1 : setting.maximum];
 }
 
-function leastOf({ minimum }: JsonSchema): number {
-  return typeof minimum === 'number' ? minimum : 0;
+function describeFraction(setting: FractionSetting, beside: JsonSchema): string {
+  const [least, most] = fractionBounds(setting, beside);
+  if (most < 1) return `a fraction from ${least} to ${most}, also as per cent`;
+  return `a fraction from ${least} to 1, or per cent as 2 to 100 or "50%"`;
 }

@@ -170,7 +170,8 @@ function createDefinitions(root: JsonSchema) {
   };
 }
 
-function referenceTo({ keyword, name }: Definition): string {
+/** The `$ref` to a definition. */
+export function referenceTo({ keyword, name }: Definition): string {
   return `#/${keyword}/${encodeURIComponent(escapePointer(name))}`;
 }
 

@@ -178,7 +178,7 @@ function referenceFault(part: JsonSchema, root: JsonSchema): string | undefined 
 }
 
 /** What a pointer into `root` leads to, of its own properties. */
-function pointerTarget(reference: string, root: JsonSchema): unknown {
+export function pointerTarget(reference: string, root: JsonSchema): unknown {
   if (!reference.startsWith('#/')) return undefined;
   let found: unknown = root;
   for (const token of reference.slice(2).split('/')) {

@@ -25,7 +25,7 @@ export function stepHelpers(registry: Registry): Helper[] {
 }
 
 /** `steps.1.width`; a problem of the whole step is `steps.1`. */
-function fieldInStep(step: number, field: string): string {
+export function fieldInStep(step: number, field: string): string {
   if (field === '*') return `steps.${step}`;
   // A name that cannot be part of a path is quoted already.
   return field.startsWith('"') ? `steps.${step}[${field}]` : `steps.${step}.${field}`;
@@ -40,13 +40,13 @@ export function readSteps(
   const problems: FieldProblem[] = [];
   const steps = written.flatMap((step, at): Step[] => {
     if (!isObject(step)) {
-      problems.push({ field: fieldInStep(at, '*'), problem: mismatch({ type: 'object' }, step) });
+      problems.push({ field: nameField(at, '*'), problem: mismatch({ type: 'object' }, step) });
       return [];
     }
     const { use, ...parameters } = step;
     const helper = registry.get(String(use));
     if (helper === undefined || typeof use !== 'string' || !isStepHelper(helper)) {
-      problems.push({ field: fieldInStep(at, 'use'), problem: useProblem(use, registry) });
+      problems.push({ field: nameField(at, 'use'), problem: useProblem(use, registry) });
       return [];
     }
     const checked = helper.parameters.check(parameters, { dryrun, anyEngine, isStep: true });
