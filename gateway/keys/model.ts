@@ -66,6 +66,16 @@ export interface Secret {
 /** With its secrets, the oldest first. */
 export type KeyWithSecrets = Key & { secrets: Secret[] };
 
+/** A tenant's own recipe, which its keys call as `recipes/<name>`. */
+export interface Recipe {
+  tenant_id: string;
+  name: string;
+  /** As it was given, in JSON. */
+  definition: string;
+  created_at: number;
+  updated_at: number;
+}
+
 /** What a look-up by id brings. */
 export type FoundKey = { key: Key; tenant: Tenant };
 
@@ -83,6 +93,8 @@ export type AuditAction =
   | 'key.revoke'
   | 'key.signing_secret'
   | 'key.rotate_signing'
+  | 'recipe.put'
+  | 'recipe.delete'
   | 'member.invite'
   | 'member.cancel_invite'
   | 'member.join'
