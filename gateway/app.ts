@@ -3,6 +3,7 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import type { Answer } from '../pool/answer.js';
 import type { DocRoute } from './docs/doc-route.js';
+import { GatewayError } from './errors.js';
 import type { InboundBudget } from './http/inbound-budget.js';
 import type { MultipartLimits } from './http/multipart.js';
 import { anonymous, type OutboundBudget, requireOutboundBudget } from './http/outbound-budget.js';
@@ -10,7 +11,7 @@ import type { Phase } from './http/server.js';
 import { jobRoutes, jobsPath } from './jobs/api/routes.js';
 import type { Jobs } from './jobs/jobs.js';
 import type { Webhooks } from './jobs/webhooks/sender.js';
-import type { TenantLimits } from './keys/model.js';
+import { scopeAllows, type TenantLimits } from './keys/model.js';
 import type { KeyVerifier } from './keys/verifier.js';
 import type { EffectiveLimits, Limiter } from './limits/limiter.js';
 import {
@@ -27,7 +28,12 @@ import { authenticate, authenticateSigned, callerIfAny } from './pipeline/authen
 import { alive, type Readiness, ready } from './pipeline/health.js';
 import { limit, limitRate } from './pipeline/limit.js';
 import { type Observers, observe } from './pipeline/observe.js';
-import { createPipelines, type GivenCall, type PipelineParts } from './pipeline/pipelines.js';
+import {
+  createPipelines,
+  type GivenCall,
+  type Identified,
+  type PipelineParts,
+} from './pipeline/pipelines.js';
 import { readInput, requireSize } from './pipeline/read-input.js';
 import { type ReportError, respond } from './pipeline/respond.js';
 import { refuseWhenClosing, route, unrouted } from './pipeline/route.js';
@@ -38,13 +44,16 @@ import {
   type CallState,
   from,
   type HttpCall,
+  type Stage,
 } from './pipeline/stage.js';
-import { pathsOf } from './plugins/paths.js';
+import { pathsOf, recipesFolder } from './plugins/paths.js';
 import type { Registry } from './plugins/registry.js';
+import type { TenantHelpers } from './recipes/tenant-helpers.js';
 import type { SigningSecrets } from './signing/signing-secrets.js';
 
 interface AppParts extends PipelineParts {
   registry: Registry;
+  helpers: TenantHelpers;
   docs: readonly DocRoute[];
   /** Whether everybody may know the helpers. */
   isPublic: boolean;
@@ -102,9 +111,39 @@ function helperRouter(parts: AppParts): Router<CallState> {
   const identify = authenticate(parts.keys, authenticateSigned(parts.keys, parts.signing));
   for (const helper of parts.registry.values()) {
     const methods = helper.declaration.effects ? ['POST'] : ['GET', 'POST'];
-    router.register(pathsOf(helper.id), methods, route(helper, pipelineOf(helper)), { name: helper.id });
+    router.register(pathsOf(helper.id), methods, route(pipelineOf(helper), helper), { name: helper.id });
   }
+  router.register(`/${recipesFolder}:recipe`, ['GET', 'POST'], recipeRoute(parts, identify));
   return router;
+}
+
+/** Calls of the caller's own recipes: which there are is known once the caller is. */
+function recipeRoute(parts: AppParts, identify: Stage<HttpCall, Identified>): CallMiddleware {
+  const { helpers, limiter, limitsOf } = parts;
+  const pipelineOf = createPipelines<HttpCall & Identified>(parts, {
+    limit: (helper) => limit(helper, limiter, limitsOf),
+    admit: { processes: parts.processes },
+    read: (helper) => readInput(helper, parts.inboundBudget, parts.bodyLimits),
+  });
+  const refuse = limitRate(limiter, limitsOf);
+  return route(
+    from<HttpCall>(parts.tracing)
+      .through(identify)
+      .to(async function findRecipe(call) {
+        const { ctx, state, caller } = call;
+        const id = `${recipesFolder}${ctx.params.recipe}`;
+        // Whether there is one that the key may not call is not told.
+        const isAllowed = scopeAllows(caller.scopes, id);
+        const helper = isAllowed ? await helpers.find(caller.tenant.id, id) : undefined;
+        if (helper) {
+          state.helper = helper;
+          return pipelineOf(helper)(call);
+        }
+        return refuse(call, () => {
+          throw new GatewayError(isAllowed ? 'not_found' : 'scope_denied');
+        });
+      }),
+  );
 }
 
 /** All other routes. */
@@ -135,7 +174,7 @@ function agentStages(parts: AppParts): (call: HttpCall) => Promise<Answer> {
     read: () => requireSize(parts.bodyLimits),
     deliver: withPreview,
   });
-  const toolsFor = createHttpTools(parts.registry, pipelineOf, {
+  const toolsFor = createHttpTools(parts.helpers, pipelineOf, {
     apiUrl: parts.knownAs.apiUrl,
     reportError: parts.reportError,
   });

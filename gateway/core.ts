@@ -17,6 +17,7 @@ import { openReuse } from './pipeline/reuse.js';
 import { loadForFirstCalls, warmUp } from './pipeline/warm-up.js';
 import type { PluginProblem } from './plugins/discover.js';
 import { type Environment, logCutLimits } from './plugins/registry.js';
+import { createTenantHelpers } from './recipes/tenant-helpers.js';
 import { openRuntime } from './runtime.js';
 import { openSigning } from './signing/signing-secrets.js';
 import type { SupervisorChannel } from './supervisor/channel.js';
@@ -102,7 +103,20 @@ export async function openCore(options: CoreOptions) {
   const parts = [pruneUsage(usageDays), pruneQuotas(usageDays), pruneWriters];
   closers.own(pruneDaily({ access: database.access(), logger, parts }));
   const reuse = await openReuse(work, engine, config);
-  const opened = { registry, engine, database, store, signing, keys, usage, limiter, reuse, tracing };
+  const helpers = createTenantHelpers(registry);
+  const opened = {
+    registry,
+    helpers,
+    engine,
+    database,
+    store,
+    signing,
+    keys,
+    usage,
+    limiter,
+    reuse,
+    tracing,
+  };
   const jobs = await openJobs({ ...options, ...opened, work });
   const measured = { ...work, outboundBudget, keysAvailable: keys.available, readJobs: jobs.stats };
   const own = createMetrics(measured);

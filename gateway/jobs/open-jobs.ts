@@ -8,7 +8,7 @@ import type { Database } from '../database/database.js';
 import { withStore } from '../database/store-error.js';
 import { limitsByDefault } from '../limits/limiter.js';
 import type { Metrics } from '../observability/metrics.js';
-import type { Registry } from '../plugins/registry.js';
+import type { TenantHelpers } from '../recipes/tenant-helpers.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import { createJobs } from './jobs.js';
 import type { JobQueue } from './queue/job-queue.js';
@@ -30,7 +30,7 @@ interface JobsOptions extends Pick<ItemParts, 'keys' | 'limiter' | 'reuse' | 'tr
   logger: Logger;
   closers: Closers;
   database: Database;
-  registry: Pick<Registry, 'get'>;
+  helpers: Pick<TenantHelpers, 'find' | 'registry'>;
   /** What items are worked on with. */
   work: Pick<ItemParts, 'files' | 'inboundBudget' | 'bodyLimits' | 'imageLimits' | 'inline'> & {
     pool: Pick<Pool, 'ticket' | 'handBack'>;

@@ -12,7 +12,8 @@ import { noUploads, receive } from '../pipeline/read-input.js';
 import type { ReportError } from '../pipeline/respond.js';
 import type { Call, Caller, CallMiddleware, HttpCall, LastStage, Stage } from '../pipeline/stage.js';
 import { version } from '../plugins/paths.js';
-import type { Helper, Registry } from '../plugins/registry.js';
+import type { Helper } from '../plugins/registry.js';
+import type { TenantHelpers } from '../recipes/tenant-helpers.js';
 import { boundError, calledTool, envelopeBytes, type ReadMessage, readMessage } from './message.js';
 import { errorResult, type FullResult, previewRules, toolResult } from './tool-result.js';
 import type { Toolbox } from './tool-server.js';
@@ -182,10 +183,6 @@ async function unwrapEventStream(response: Response): Promise<Response> {
 /** Who asks for tools, and by which request. */
 type Requester = HttpCall & { caller: Caller };
 
-interface RunnableTool extends HelperTool {
-  run: (call: GivenCall) => Promise<Answer>;
-}
-
 interface HttpToolsOptions {
   /** The gateway's address as customers see it. */
   apiUrl: string | undefined;
@@ -195,22 +192,22 @@ interface HttpToolsOptions {
 
 /** The helpers as the tools of each requester, with each helper's own stages behind it. */
 export function createHttpTools(
-  registry: Registry,
-  stagesOf: (helper: Helper) => RunnableTool['run'],
+  helpers: TenantHelpers,
+  stagesOf: (helper: Helper) => (call: GivenCall) => Promise<Answer>,
   { apiUrl, reportError }: HttpToolsOptions,
 ): (requester: Requester) => Toolbox {
-  let made: ReadonlyMap<string, RunnableTool> | undefined;
+  let made: ReadonlyMap<string, HelperTool> | undefined;
 
-  /** Made when an agent first asks: most gateways have none. */
-  function tools() {
-    const runnable = ([name, tool]: [string, HelperTool]) =>
-      [name, { ...tool, run: stagesOf(tool.helper) }] as const;
-    made ??= new Map([...toolsOf(registry)].map(runnable));
-    return made;
+  /** Those of all callers are made when an agent first asks: most gateways have none. */
+  async function toolsFor({ tenant }: Caller): Promise<ReadonlyMap<string, HelperTool>> {
+    made ??= toolsOf(helpers.registry);
+    const own = await helpers.own(tenant.id);
+    return own.size === 0 ? made : new Map([...toolsOf(own), ...made]);
   }
 
-  async function call({ helper, run }: RunnableTool, input: string, { ctx, state, caller }: Requester) {
+  async function call({ helper }: HelperTool, input: string, { ctx, state, caller }: Requester) {
     state.helper = helper;
+    const run = stagesOf(helper);
     const shown = previewRules();
     const text = { kind: 'json', bytes: new TextEncoder().encode(input) } as const;
     const query = { values: new Map(), problems: [] };
@@ -229,12 +226,12 @@ export function createHttpTools(
   }
 
   return (requester) => ({
-    list: () =>
-      [...tools().values()]
+    list: async () =>
+      [...(await toolsFor(requester.caller)).values()]
         .filter(({ helper }) => scopeAllows(requester.caller.scopes, helper.id))
         .map(({ definition }) => definition),
-    call(name, input) {
-      const tool = tools().get(name);
+    async call(name, input) {
+      const tool = (await toolsFor(requester.caller)).get(name);
       if (tool) return call(tool, input, requester);
       requester.state.code = 'not_found';
       return undefined;

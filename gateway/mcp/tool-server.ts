@@ -12,9 +12,9 @@ import { argumentsText, boundError, type Message } from './message.js';
 
 /** The tools that one caller may see. */
 export interface Toolbox {
-  list(): ListToolsResult['tools'];
+  list(): ListToolsResult['tools'] | Promise<ListToolsResult['tools']>;
   /** Calls one with JSON text as its input; undefined where there is none of this name. Never rejects for the call's own errors. */
-  call(name: string, input: string, signal: AbortSignal): Promise<CallToolResult> | undefined;
+  call(name: string, input: string, signal: AbortSignal): Promise<CallToolResult | undefined> | undefined;
 }
 
 const instructions =
@@ -47,9 +47,9 @@ export function createToolServer(version: string, tools: Toolbox): Server {
     // Without a session, changes cannot be announced. A list is fresh whenever it is requested, and says so (`ttlMs` 0).
     { capabilities: { tools: { listChanged: false } }, instructions, jsonSchemaValidator },
   );
-  server.setRequestHandler('tools/list', () => ({ tools: tools.list() }));
+  server.setRequestHandler('tools/list', async () => ({ tools: await tools.list() }));
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
-    const result = tools.call(params.name, argumentsText(params.arguments), mcpReq.signal);
+    const result = await tools.call(params.name, argumentsText(params.arguments), mcpReq.signal);
     if (result) return result;
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,

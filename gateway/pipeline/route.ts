@@ -19,10 +19,11 @@ export function refuseWhenClosing(phase: () => Phase): CallMiddleware {
   };
 }
 
-export function route(helper: Helper, answer: (call: HttpCall) => Promise<Answer>): CallMiddleware {
+/** Answers calls, of this helper where it is known before the caller is. */
+export function route(answer: (call: HttpCall) => Promise<Answer>, helper?: Helper): CallMiddleware {
   return async function route(ctx) {
     const { state } = ctx;
-    state.helper = helper;
+    if (helper) state.helper = helper;
     const bodyBytes = ctx.method === 'POST' ? announcedBytes(ctx.req.headers) : 0;
     state.result = await answer({ ctx, state, bodyBytes });
   };

@@ -14,6 +14,9 @@ export const builtinPlugins = fileURLToPath(
 /** The id of the helper that runs others. */
 export const pipelineId = 'pipeline';
 
+/** What the ids of tenants' recipes begin with. */
+export const recipesFolder = 'recipes/';
+
 /** The folder of an author's helpers, below the current folder, unless another is named. */
 export const usualFolder = 'helpers';
 

@@ -115,6 +115,11 @@ export interface CropOptions extends Size {
   top: number;
 }
 
+export interface RotateOptions {
+  /** `#rrggbb`, what the turn leaves empty. Default: transparent, in a jpg white. */
+  background?: string | undefined;
+}
+
 /** Where an overlay's top left corner goes, in pixels; may be negative. */
 export interface CompositeOptions {
   /** Default 0. */
@@ -160,8 +165,8 @@ export interface Image {
   resize(options: ResizeOptions): Image;
   /** A part of the picture. */
   crop(options: CropOptions): Image;
-  /** Turned clockwise. Multiples of 90 change no pixel; others leave transparent corners, white in a jpg. */
-  rotate(degrees: number): Image;
+  /** Turned clockwise. Multiples of 90 change no pixel; others leave corners, transparent or of a background. */
+  rotate(degrees: number, options?: RotateOptions): Image;
   /** Another picture laid over this one, the first frame of it over every frame; what lies outside is cut off. */
   composite(overlay: Image, options?: CompositeOptions): Image;
   /**

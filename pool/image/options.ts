@@ -15,6 +15,7 @@ import {
   percentIn,
   type ResizeOptions,
   type ResultFormat,
+  type RotateOptions,
   type Size,
   type SourceImageFormat,
   type WatermarkOptions,
@@ -105,10 +106,7 @@ const borderMeasures = ['width', 'top', 'right', 'bottom', 'left', 'radius'] as 
 
 export function validateBorder(options: BorderOptions): BorderOptions {
   const { measure, refuse } = checkOptions('border', options, [...borderMeasures, 'color', 'inset']);
-  const { color } = options;
-  if (typeof color !== 'string' || !hexColor.test(color)) {
-    throw new TypeError(`border: color must be #rrggbb, but is ${show(color)}`);
-  }
+  validateColor('border: color', options.color);
   for (const name of borderMeasures) {
     if (name === 'width' || options[name] !== undefined) measure(name, options[name], longestSide);
   }
@@ -136,6 +134,14 @@ export function validateRotate(degrees: number): number {
     throw new TypeError(`rotate: degrees must be a finite number, but is ${show(degrees)}`);
   }
   return ((degrees % 360) + 360) % 360;
+}
+
+/** The colour of what a turn leaves empty; undefined for none. */
+export function validateBackground(options: RotateOptions): string | undefined {
+  checkOptions('rotate', options, ['background']);
+  const { background } = options;
+  if (background !== undefined) validateColor('rotate: background', background);
+  return background;
 }
 
 export function validateComposite(options: CompositeOptions): Point {
@@ -240,6 +246,11 @@ function validateText(options: WatermarkOptions, check: Check): TextMark {
 }
 
 const hexColor = /^#[\da-f]{6}$/i;
+
+function validateColor(name: string, color: unknown): void {
+  if (typeof color === 'string' && hexColor.test(color)) return;
+  throw new TypeError(`${name} must be #rrggbb, but is ${show(color)}`);
+}
 
 type Check = ReturnType<typeof checkOptions>;
 

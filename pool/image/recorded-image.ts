@@ -19,6 +19,7 @@ import {
 import {
   keepsAnimation,
   mediaTypes,
+  validateBackground,
   validateBorder,
   validateComposite,
   validateCrop,
@@ -195,13 +196,14 @@ function toImage(recording: Recording): Image {
       const rectangle = validateCrop(options, size);
       return then({ kind: 'crop', ...rectangle }, rectangle);
     },
-    rotate(angle) {
+    rotate(angle, options = {}) {
       const degrees = validateRotate(angle);
+      const background = validateBackground(options);
       if (degrees === 0) return image;
       const turned = rotatedSize(size, degrees);
       const orientation = quarterTurns[degrees];
       if (orientation) return then({ kind: 'turn', orientation }, turned);
-      return then({ kind: 'rotate', degrees, ...turned }, turned);
+      return then({ kind: 'rotate', degrees, background, ...turned }, turned);
     },
     composite(other, options = {}) {
       const overlay = recordOf(other, 'composite');

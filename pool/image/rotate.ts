@@ -55,6 +55,8 @@ export const quarterTurns: Partial<Record<number, Orientation>> = { 90: 6, 180: 
 /** A turn clockwise by any angle, and the size of the picture that it gives. */
 export interface Rotation extends Size {
   degrees: number;
+  /** `#rrggbb` of what it leaves empty; undefined for transparent, or white where that cannot be. */
+  background?: string | undefined;
 }
 
 /** Part of a pixel that may be lost at an edge: what is right of it comes of sines that are not quite 0. */
@@ -70,10 +72,16 @@ export function rotatedSize({ width, height }: Size, degrees: number) {
 }
 
 /**
- * Every frame turned around its middle, on white where `opaque`: bilinear, as libvips turns, on premultiplied values.
- * Own code so that both engines give the same pixels.
+ * Every frame turned around its middle, on its background or else on white where `opaque`: bilinear, as libvips turns,
+ * on premultiplied values. Own code so that both engines give the same pixels.
  */
 export function rotateRaster(raster: Raster, rotation: Rotation, opaque: boolean): Raster {
+  const { background } = rotation;
+  if (background !== undefined) {
+    const fill = Buffer.from(`${background.slice(1)}ff`, 'hex');
+    const put = opaque || raster.channels === 3 ? putOnWhite : putOnNothing;
+    return rotateFrames(raster, rotation, raster.channels, put, fill);
+  }
   const channels = opaque ? raster.channels : 4;
   return rotateFrames(raster, rotation, channels, opaque ? putOnWhite : putOnNothing);
 }
@@ -90,11 +98,18 @@ export function rotateOverlay(overlay: Overlay, degrees: number): Overlay {
   return { data, width, height };
 }
 
-function rotateFrames(raster: Raster, rotation: Rotation, channels: 3 | 4, put: PutPixel): Raster {
+function rotateFrames(
+  raster: Raster,
+  rotation: Rotation,
+  channels: 3 | 4,
+  put: PutPixel,
+  fill?: Uint8Array,
+): Raster {
   const { degrees, width, height } = rotation;
   const { width: w, height: h, frames } = raster;
   const { cos, sin } = directionOf(degrees);
-  const data = Buffer.alloc(width * height * channels * frames, put === putOnWhite ? 255 : 0);
+  const empty = fill?.subarray(0, channels) ?? (put === putOnWhite ? 255 : 0);
+  const data = Buffer.alloc(width * height * channels * frames, empty);
   for (let frame = 0, to = 0; frame < frames; frame++) {
     for (let y = 0; y < height; y++) {
       // Where the row's first pixel comes from: middle to middle, with pixels' middles at halves.
@@ -102,7 +117,7 @@ function rotateFrames(raster: Raster, rotation: Rotation, channels: 3 | 4, put: 
       let sourceY = -sin * (0.5 - width / 2) + cos * (y + 0.5 - height / 2) + h / 2 - 0.5;
       for (let x = 0; x < width; x++, to += channels, sourceX += cos, sourceY -= sin) {
         if (sourceX <= -1 || sourceY <= -1 || sourceX >= w || sourceY >= h) continue;
-        sample(raster, frame, sourceX, sourceY, data, to, put);
+        sample(raster, frame, sourceX, sourceY, data, to, put, fill);
       }
     }
   }
@@ -118,6 +133,7 @@ function sample(
   data: Uint8Array,
   to: number,
   put: PutPixel,
+  fill: Uint8Array | undefined,
 ) {
   const { data: from, width, height, channels } = source;
   const left = Math.floor(x);
@@ -145,7 +161,14 @@ function sample(
     (from[b + channel] as number) * atB +
     (from[c + channel] as number) * atC +
     (from[d + channel] as number) * atD;
-  put(data, to, mix(0), mix(1), mix(2), premultiplied ? mix(3) / 255 : atA + atB + atC + atD);
+  const alpha = premultiplied ? mix(3) / 255 : atA + atB + atC + atD;
+  if (fill === undefined) {
+    put(data, to, mix(0), mix(1), mix(2), alpha);
+    return;
+  }
+  const rest = 1 - (north + south) * (west + east);
+  const filled = (channel: number) => mix(channel) + (fill[channel] as number) * rest;
+  put(data, to, filled(0), filled(1), filled(2), alpha + rest);
 }
 
 const putPremultiplied: PutPixel = (data, to, red, green, blue, alpha) => {

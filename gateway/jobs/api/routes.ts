@@ -61,7 +61,7 @@ export function jobRoutes(parts: JobApiParts): JobRoute[] {
     const problems = [...emptyQueryProblems(query), ...requested.problems];
     const header = ctx.headers['idempotency-key'] as string | undefined;
     const key = readIdempotencyKey(header, (problem) => problems.push(problem));
-    const request = validateRequest({ ...requested, problems }, caller, parts);
+    const request = await validateRequest({ ...requested, problems }, caller, parts);
     const idempotency =
       key === undefined ? {} : { idempotency: { key, digest: await digestOf(request, yieldToEventLoop) } };
     const by = { tenantId: caller.tenant.id, keyId: caller.keyId };

@@ -6,7 +6,7 @@ import { describeValue } from '../../../schemas/quote.js';
 import { GatewayError } from '../../errors.js';
 import { scopeAllows } from '../../keys/model.js';
 import type { Caller } from '../../pipeline/stage.js';
-import type { Helper } from '../../plugins/registry.js';
+import type { TenantHelpers } from '../../recipes/tenant-helpers.js';
 import type { JobRequest } from '../jobs.js';
 import { type ItemFile, type ItemInput, mostItems } from '../model.js';
 import type { Webhooks } from '../webhooks/sender.js';
@@ -14,25 +14,25 @@ import { type RequestedFile, type RequestedJob, rejectProblems } from './fields.
 import type { YieldToEventLoop } from './read-json.js';
 
 export interface JobRules {
-  /** The helpers as they are now. */
-  registry: Pick<ReadonlyMap<string, Helper>, 'get' | 'keys'>;
+  helpers: Pick<TenantHelpers, 'find' | 'registry'>;
   webhooks: Pick<Webhooks, 'check'>;
 }
 
 const noItems: JobItems = { inputs: [], files: [], sharedFiles: new Map() };
 
 /** Throws `scope_denied`, `invalid_input` with each problem, or what the webhook's url is refused with. */
-export function validateRequest(
+export async function validateRequest(
   requested: RequestedJob,
-  { scopes }: Pick<Caller, 'scopes'>,
-  { registry, webhooks }: JobRules,
-): Omit<JobRequest, 'tenantId' | 'keyId' | 'idempotency'> {
+  { scopes, tenant }: Pick<Caller, 'scopes' | 'tenant'>,
+  { helpers, webhooks }: JobRules,
+): Promise<Omit<JobRequest, 'tenantId' | 'keyId' | 'idempotency'>> {
   const problems = [...requested.problems];
   const report = (problem: FieldProblem) => void problems.push(problem);
-  const helper = requested.service === undefined ? undefined : registry.get(requested.service);
+  const helper =
+    requested.service === undefined ? undefined : await helpers.find(tenant.id, requested.service);
   if (helper && !scopeAllows(scopes, helper.id)) throw new GatewayError('scope_denied');
   if (requested.service !== undefined && !helper) {
-    const hint = didYouMean(requested.service, [...registry.keys()]);
+    const hint = didYouMean(requested.service, [...helpers.registry.keys()]);
     const problem = `must be the id of a helper, but is ${describeValue(requested.service)}${hint}`;
     report({ field: 'service', problem });
   }

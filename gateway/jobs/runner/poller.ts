@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { groupBy } from '../../database/rows.js';
 import { isStoreAway } from '../../database/store-error.js';
-import type { Registry } from '../../plugins/registry.js';
+import type { TenantHelpers } from '../../recipes/tenant-helpers.js';
 import { itemName } from '../model.js';
 import type { JobQueue, Lease } from '../queue/job-queue.js';
 import type { JobStore } from '../store/job-store.js';
@@ -19,7 +19,7 @@ export interface PollerParts {
   /** The process's inbound budget: items' inputs have a quarter of it. */
   inbound: { most: number; bytes: number };
   logger: Pick<Logger, 'error'>;
-  registry: Pick<Registry, 'get'>;
+  helpers: Pick<TenantHelpers, 'find' | 'registry'>;
   /** How long items are left to other processes whose helper this one lacks; ten minutes by default. */
   lackingMs?: number | undefined;
   /** Called with each item that is to be worked on, under this lease; `ended` is to be called when nothing more is done for it here. */
@@ -54,7 +54,7 @@ export function createPoller(parts: PollerParts) {
   let left = 0;
   let leftForNone = 0;
   const shares = new TenantShares((given) => left > 0 || (given === 0 && leftForNone > 0), mostAheadNow);
-  const lacking = createLackingHelpers(parts.registry, parts.lackingMs);
+  const lacking = createLackingHelpers(parts.helpers.registry, parts.lackingMs);
   /** Tenants that were opened since their items were asked for last: what was not there then may be now. */
   const reopened = new Set<string>();
   let working = 0;

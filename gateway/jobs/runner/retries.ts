@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { LRUCache } from 'lru-cache';
 import type { ErrorCode, GatewayError } from '../../errors.js';
+import { recipesFolder } from '../../plugins/paths.js';
 import type { Registry } from '../../plugins/registry.js';
 import type { StartedItem } from '../store/transitions.js';
 
@@ -74,7 +75,8 @@ export function createLackingHelpers(
   return {
     /** How an item goes back; undefined where it is to be begun. */
     leave({ job, of: { service }, done }: Pick<StartedItem, 'job' | 'of' | 'done'>): Retry | undefined {
-      if (registry.get(service)) {
+      // A recipe is the tenant's, and the same everywhere.
+      if (registry.get(service) || service.startsWith(recipesFolder)) {
         met.delete(job);
         return undefined;
       }

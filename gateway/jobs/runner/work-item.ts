@@ -3,7 +3,8 @@ import { LRUCache } from 'lru-cache';
 import { type Answer, toBytes } from '../../../pool/answer.js';
 import { StoreError } from '../../database/store-error.js';
 import { GatewayError, toGatewayError } from '../../errors.js';
-import type { Registry } from '../../plugins/registry.js';
+import type { Helper } from '../../plugins/registry.js';
+import type { TenantHelpers } from '../../recipes/tenant-helpers.js';
 import type { ItemResult } from '../model.js';
 import { type ResultStore, resultName, resultStore } from '../results/result-store.js';
 import type { JobStore } from '../store/job-store.js';
@@ -24,8 +25,8 @@ type Worked = { spent: number } & (
 );
 
 interface WorkItemParts {
-  registry: Pick<Registry, 'get'>;
-  pipelineOf: (helper: NonNullable<ReturnType<Registry['get']>>) => ItemPipeline;
+  helpers: Pick<TenantHelpers, 'find'>;
+  pipelineOf: (helper: Helper) => ItemPipeline;
   results: Pick<ReturnType<typeof createItemResults>, 'put' | 'reserve'>;
 }
 
@@ -34,14 +35,14 @@ const mostText = 1_024;
 const decoder = new TextDecoder();
 
 /** Works on items: runs each through its helper's stages and puts what comes of it to the results. It never rejects. */
-export function createItemWork({ registry, pipelineOf, results }: WorkItemParts) {
+export function createItemWork({ helpers, pipelineOf, results }: WorkItemParts) {
   async function answer(call: ItemCall): Promise<Answer> {
     const { item, state } = call;
     if (isPoison(item.attempt)) {
       const cause = new Error(`lost with its process ${item.attempt - 1} times`);
       throw new GatewayError('internal', { cause });
     }
-    const helper = registry.get(item.of.service);
+    const helper = await helpers.find(item.of.tenant_id, item.of.service);
     if (!helper) {
       throw new GatewayError('not_found', { message: `There is no helper ${item.of.service} any more.` });
     }

@@ -232,7 +232,7 @@ describe('tools of agents', () => {
       execFileSync('mkfifo', [join(below, 'pipe.jpg')]);
       await symlink(join(below, 'pipe.jpg'), join(below, 'linked-pipe.jpg'));
       await symlink(below, join(below, 'self.jpg'));
-      const tools = toolsOf({ below }).list();
+      const tools = await toolsOf({ below }).list();
       expect(tools.find(({ name }) => name === 'media_add-border')?.description).to.include(below);
       for (const path of ['a.jpg', join(below, 'a.jpg'), `file://${below}/a.jpg`])
         expect(await border({ below }, path), path).to.include({ isError: undefined });
@@ -274,8 +274,8 @@ describe('limits of tools', () => {
     const { key } = await api.manage('/api/tenants/demo/keys', { scopes: ['media/*', 'counted'] });
     const agent = await modernAgent(api.url, key);
     const names = (await agent.listTools()).tools.map(({ name }) => name);
-    const media = ['media_add-border', 'media_add-watermark', 'media_convert', 'media_resize'];
-    expect(names).to.deep.equal(['counted', ...media]);
+    const media = ['add-border', 'add-watermark', 'convert', 'crop', 'resize', 'rotate'];
+    expect(names).to.deep.equal(['counted', ...media.map((name) => `media_${name}`)]);
     const { content } = await agent.callTool({ name: 'file' });
     expect(content[0].text).to.equal('scope_denied: This API key may not call this helper.');
     await agent.close();

@@ -51,7 +51,7 @@ describe('a call that waits for a slot', () => {
     const app = new Koa<CallState>();
     app.use(async (ctx) => {
       ctx.state = new CallState('id');
-      await route(helper, answer)(ctx as CallContext, async () => undefined);
+      await route(answer, helper)(ctx as CallContext, async () => undefined);
       ctx.status = 204;
     });
     const server = createServer(app.callback()).listen(0, '127.0.0.1');

@@ -26,6 +26,7 @@ import { unrouted } from '../../../../gateway/pipeline/route.js';
 import type { CallState } from '../../../../gateway/pipeline/stage.js';
 import { loadRegistry } from '../../../../gateway/plugins/load-registry.js';
 import { builtinPlugins } from '../../../../gateway/plugins/paths.js';
+import { createTenantHelpers } from '../../../../gateway/recipes/tenant-helpers.js';
 import type { DerivedSecrets } from '../../../../gateway/signing/signing-secrets.js';
 import { createVocabulary } from '../../../../schemas/vocabulary.js';
 import { fixture } from '../../../fixtures.js';
@@ -111,7 +112,8 @@ export async function startJobApi({ maxOpenBytes = 1e9, maxResultBytes = 1e9 } =
   };
   const keys = { verify: async (key: string) => verdictOf(key) };
   const routes = jobRoutes({
-    ...{ jobs, registry, webhooks, keys, limiter, inboundBudget },
+    ...{ jobs, webhooks, keys, limiter, inboundBudget },
+    helpers: createTenantHelpers(registry),
     limitsOf: () => ({ rate: 0, burst: 0, monthlyQuota: 5, inFlight: null }) as never,
     bodyLimits: bounds,
     maxJobBytes: bounds.maxJobBytes,

@@ -8,6 +8,7 @@ import type { EndedItem, StartedItem } from '../../../../gateway/jobs/store/tran
 import type { Limiter } from '../../../../gateway/limits/limiter.js';
 import type { Metrics } from '../../../../gateway/observability/metrics.js';
 import type { Helper } from '../../../../gateway/plugins/registry.js';
+import { createTenantHelpers } from '../../../../gateway/recipes/tenant-helpers.js';
 import { jsonAnswer } from '../../../../pool/answer.js';
 import { PoolError } from '../../../../pool/errors.js';
 import type { Pool } from '../../../../pool/pool.js';
@@ -100,7 +101,8 @@ export function createRunnerWorld({
     },
   } as Pick<Pool, 'ticket' | 'handBack'>;
   const runner = createRunner({
-    ...{ store: jobs.store, queue: jobs.queue, pool, registry: helpers, limiter, logger },
+    ...{ store: jobs.store, queue: jobs.queue, pool, limiter, logger },
+    helpers: createTenantHelpers(helpers),
     ...{ mostResultBytes, threads, lackingMs, observeItem },
     results: {
       get: async () => undefined,
