@@ -8,6 +8,7 @@ import { apiRoutes, openApiDocument } from '../../../gateway/site/api.js';
 import type { JsonSchema } from '../../../schemas/json-schema.js';
 import { codesIn, readText, rowsOf, sectionOf } from '../../readme.js';
 import { createSqliteDatabase } from '../databases.js';
+import { compileRecipe } from '../keys/recipe-compiler.js';
 import { signing } from '../signing/signing.js';
 import { signedIn } from './browser-like.js';
 import {
@@ -233,7 +234,12 @@ describe('site/api', () => {
     const database = await createSqliteDatabase();
     const none = createSigningSecrets(undefined);
     const ids = () => services.map(({ id }) => id);
-    const admin = createKeyAdmin({ store: await database.open(), signing: none, services: ids });
+    const admin = createKeyAdmin({
+      store: await database.open(),
+      signing: none,
+      compileRecipe,
+      services: ids,
+    });
     await withTestSite(
       { admin },
       async (without) => {
