@@ -87,6 +87,21 @@ export const limitsSchema = {
   },
 } as const satisfies FieldsSchema;
 
+/** What a recipe's definition has, for documentation. */
+export const recipeSchema = {
+  properties: {
+    summary: { type: 'string', description: 'What comes of it, in a line.' },
+    input: { type: 'object', description: 'What is narrowed of its parameters, and their defaults.' },
+    steps: {
+      type: 'array',
+      items: { type: 'object' },
+      description: 'The helpers that run one after another: each has `use`, and its parameters.',
+    },
+    format: { type: 'string', description: "The picture's format; left out, callers choose." },
+  },
+  required: ['steps'],
+} as const satisfies FieldsSchema;
+
 export const tenantPageSchema = {
   properties: { after: { ...tenantName, ...cursorSchema }, limit: pageSizeSchema('Tenants') },
 } as const satisfies FieldsSchema;
