@@ -18,6 +18,7 @@ import { loadForFirstCalls, warmUp } from './pipeline/warm-up.js';
 import type { PluginProblem } from './plugins/discover.js';
 import { type Environment, logCutLimits } from './plugins/registry.js';
 import { createTenantHelpers } from './recipes/tenant-helpers.js';
+import { createTenantRecipes } from './recipes/tenant-recipes.js';
 import { openRuntime } from './runtime.js';
 import { openSigning } from './signing/signing-secrets.js';
 import type { SupervisorChannel } from './supervisor/channel.js';
@@ -103,9 +104,12 @@ export async function openCore(options: CoreOptions) {
   const parts = [pruneUsage(usageDays), pruneQuotas(usageDays), pruneWriters];
   closers.own(pruneDaily({ access: database.access(), logger, parts }));
   const reuse = await openReuse(work, engine, config);
-  const helpers = createTenantHelpers(registry);
+  const { compileRecipe } = await work.loaded;
+  const recipes = closers.own(createTenantRecipes({ store, compile: compileRecipe, changes: keys.changes }));
+  const helpers = createTenantHelpers(registry, recipes);
   const opened = {
     registry,
+    compileRecipe,
     helpers,
     engine,
     database,

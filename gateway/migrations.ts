@@ -2,7 +2,7 @@ import type { Kysely, Migration } from 'kysely';
 import { createWriterTable } from './database/batch-writer.js';
 import type { DatabaseKind } from './database/database.js';
 import { addJobRoom, addResultText, createAllJobTables, orderQueueByPlace } from './jobs/migration.js';
-import { addSigningVersion, addWebhookVersion, createKeyTables } from './keys/tables.js';
+import { addSigningVersion, addWebhookVersion, createKeyTables, createRecipeTable } from './keys/tables.js';
 import { createQuotaTable } from './limits/counters.js';
 import { createSiteTables, replaceAccountTables } from './site/tables.js';
 import { createUsageTable } from './usage/store.js';
@@ -19,6 +19,7 @@ export function migrations(kind: DatabaseKind): Record<string, Migration> {
     '0007_job_queue_places': { up: (db) => orderQueueByPlace(db, kind) },
     '0008_job_texts': { up: addResultText },
     '0009_accounts': { up: replaceAccountTables },
+    '0010_recipes': { up: (db) => createRecipeTable(db, kind) },
   };
 }
 

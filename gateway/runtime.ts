@@ -69,7 +69,7 @@ export function openRuntime(options: RuntimeOptions) {
   const files = createSourceFiles({ source, inboundBudget, count: cachedFiles.count });
   // On demand, no thread may have started by then.
   const engine = () => pool.engine() ?? (onDemand ? engineToBe(config.imageEngine) : undefined);
-  const loading = loadHelpers({
+  const loaded = loadHelpers({
     folders,
     fonts: config.fonts,
     engine,
@@ -78,6 +78,7 @@ export function openRuntime(options: RuntimeOptions) {
     mayLoad: options.mayLoad,
     ...(onDemand ? {} : { env }),
   });
+  const loading = loaded.then(({ registry }) => registry);
   const onSlowSetup = createSlowSetupNotice(logger);
   const pool = closers.own(
     createHelperPool({
@@ -104,5 +105,5 @@ export function openRuntime(options: RuntimeOptions) {
     fetch: createFetchForCall(source, inboundBudget),
     log: { logLevel: logger.level, write: createHelperLog(logger) },
   };
-  return { loading, pool, files, cache, inboundBudget, imageLimits, bodyLimits, inline };
+  return { loaded, loading, pool, files, cache, inboundBudget, imageLimits, bodyLimits, inline };
 }

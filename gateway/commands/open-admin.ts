@@ -1,6 +1,8 @@
+import { importTimeoutMs } from '../../pool/plugin.js';
 import { loadConfig } from '../config.js';
 import { openDatabase } from '../database/open-database.js';
 import { createKeyAdmin } from '../keys/admin.js';
+import type { CheckRecipe } from '../keys/recipe-changes.js';
 import { createKeyStore } from '../keys/store.js';
 import { migrations } from '../migrations.js';
 import { discoverPlugins } from '../plugins/discover.js';
@@ -19,16 +21,35 @@ export async function openOperators() {
   };
 }
 
-/** Opens the key store for one command; runs no plugin, and makes the master secret for one that `signs` alone. */
+/** Checks recipes by the helpers' schemas; outside plugins are imported in a separate thread, and faulty ones are left out. */
+function checkRecipes(folders: string[]): CheckRecipe {
+  return async function checkRecipe(id, definition) {
+    const [{ loadRegistry }, { createRecipeCompiler }, { createVocabulary }] = await Promise.all([
+      import('../plugins/load-registry.js'),
+      import('../plugins/recipes/recipe.js'),
+      import('../../schemas/vocabulary.js'),
+    ]);
+    const ajv = createVocabulary();
+    const registry = await loadRegistry(folders, ajv, {
+      lookMs: importTimeoutMs,
+      onProblem: () => undefined,
+    });
+    return createRecipeCompiler(registry, ajv)(id, definition);
+  };
+}
+
+/** Opens the key store for one command; imports plugins for a recipe alone, and makes the master secret for one that `signs`. */
 export async function openAdmin({ signs = false } = {}) {
   const config = loadConfig(process.env);
-  const found = await Promise.all([builtinPlugins, ...config.pluginDirs].map(discoverPlugins));
+  const folders = [builtinPlugins, ...config.pluginDirs];
+  const found = await Promise.all(folders.map(discoverPlugins));
   const services = [...found.flatMap(({ plugins }) => plugins.map(({ id }) => id)), pipelineId];
   const database = await openDatabase(config, { migrations });
   try {
     const signing = signs ? await openSigning(config) : createSigningSecrets(undefined);
     const store = createKeyStore(database.access());
-    const admin = createKeyAdmin({ store, signing, services: () => services });
+    const compileRecipe = checkRecipes(folders);
+    const admin = createKeyAdmin({ store, signing, compileRecipe, services: () => services });
     return { admin, services, close: () => database.close() };
   } catch (error) {
     await database.close();

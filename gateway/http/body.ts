@@ -19,7 +19,7 @@ export function createTextReader(maxBytes: number) {
       text: true,
       textTypes: ['application/json', 'application/x-www-form-urlencoded'],
       textLimit: maxBytes,
-      parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
+      parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
       // Bytes, not text: UTF-8 is checked later.
       encoding: '',
     });

@@ -33,6 +33,7 @@ import {
   viewKey,
   viewTenant,
 } from './model.js';
+import { type CheckRecipe, createRecipeChanges } from './recipe-changes.js';
 import { isKeyId } from './schemas.js';
 import type { KeyStore, KeyTransaction } from './store.js';
 import { addTenant, createTenantChanges, createWebhookChanges, findTenant } from './tenant-changes.js';
@@ -42,6 +43,8 @@ interface KeyAdminOptions {
   /** The ids of all helpers, for checking scopes. */
   services: () => readonly string[];
   signing: SigningSecrets;
+  /** Checks the definitions of recipes. */
+  compileRecipe: CheckRecipe;
   /** Wall clock, ms. */
   now?: () => number;
 }
@@ -49,7 +52,8 @@ interface KeyAdminOptions {
 export type KeyAdmin = ReturnType<typeof createKeyAdmin>;
 
 /** Changes of tenants and keys, each in one transaction with its audit entry; `actor` made it, e.g. `cli:root`. */
-export function createKeyAdmin({ store, services, signing, now = Date.now }: KeyAdminOptions) {
+export function createKeyAdmin(options: KeyAdminOptions) {
+  const { store, services, signing, compileRecipe, now = Date.now } = options;
   const inputs = createKeyInputs(services, now);
 
   return {
@@ -57,6 +61,7 @@ export function createKeyAdmin({ store, services, signing, now = Date.now }: Key
     inputs,
     ...createTenantChanges(store, inputs, now),
     ...createKeyChanges(store, inputs, signing, now),
+    ...createRecipeChanges(store, compileRecipe, now),
     ...createWebhookChanges(store, signing.webhooks, now),
     /** By name; `next` is the cursor of the next page, or null. */
     async listTenants(query: PageQuery = {}) {

@@ -6,6 +6,7 @@ import {
   keyPageSchema,
   keySchema,
   limitsSchema,
+  recipeSchema,
   rotationSchema,
   tenantPageSchema,
   tenantSchema,
@@ -55,6 +56,11 @@ export function createKeyInputs(services: () => readonly string[], now: () => nu
     tenantPage: compileFields<WithLimit<PageQuery>>(ajv, tenantPageSchema),
     keyPage: compileFields<WithLimit<PageQuery>>(ajv, keyPageSchema),
     audit: compileFields<WithLimit<AuditQuery>>(ajv, auditSchema),
+    /** Of any form: the compiler of recipes names what is wrong. */
+    recipe: {
+      ...compileFields<object>(ajv, recipeSchema),
+      check: (value: object) => ({ value, problems: [] }),
+    },
     /** For an operation without input. */
     nothing: compileFields<object>(ajv, { properties: {} }),
     /** What a scope can be at the moment. */

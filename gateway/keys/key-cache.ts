@@ -42,11 +42,11 @@ const maxUnknown = 10_000;
 /** Keys that are read again at once after a change; one look-up reads as many. */
 const rereadAtOnce = 100;
 /** What is known to be true this recently needs no read. With polls every second, a slow database alone makes one. */
-const freshMs = 3_000;
+export const freshMs = 3_000;
 /** A database that leaves a known key waiting for longer counts as down. With the above, below five seconds. */
 const readTimeoutMs = 1_500;
 /** How long known keys work while the database is down: the bound on how late a revocation can take effect. */
-const outageMs = 5 * 60_000;
+export const outageMs = 5 * 60_000;
 
 /** Finds and caches keys by hash or id. Unknown names have their own cache: a flood of them evicts no key. */
 export function createKeyFinder<Found extends CacheableKey>(options: KeyFinderOptions<Found>) {
@@ -117,14 +117,7 @@ export function createKeyFinder<Found extends CacheableKey>(options: KeyFinderOp
 
   function lookUpInTime(name: string): ReturnType<typeof lookUp> {
     const result = lookUp(name);
-    if (!known.has(name)) return result;
-    const problem = new Error(`The database did not answer within ${readTimeoutMs} ms.`);
-    const late = new StoreError(database, problem);
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(reject, readTimeoutMs, late);
-    });
-    return Promise.race([result, timeout]).finally(() => clearTimeout(timer));
+    return known.has(name) ? readInTime(result) : result;
   }
 
   return {
@@ -149,6 +142,17 @@ export function createKeyFinder<Found extends CacheableKey>(options: KeyFinderOp
       void reread(() => known.clear());
     },
   };
+}
+
+/** Rejects with a `StoreError` where a read of what is known already takes too long. */
+export function readInTime<T>(read: Promise<T>): Promise<T> {
+  const problem = new Error(`The database did not answer within ${readTimeoutMs} ms.`);
+  const late = new StoreError(database, problem);
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(reject, readTimeoutMs, late);
+  });
+  return Promise.race([read, timeout]).finally(() => clearTimeout(timer));
 }
 
 /** Names in one read, and reads at once. */

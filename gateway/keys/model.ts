@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { recipesFolder } from '../plugins/paths.js';
 
 /** A tenant's own values, as they are stored; null is the gateway's default (see `EffectiveLimits`). */
 export interface TenantLimits {
@@ -66,6 +67,16 @@ export interface Secret {
 /** With its secrets, the oldest first. */
 export type KeyWithSecrets = Key & { secrets: Secret[] };
 
+/** A tenant's own recipe, which its keys call as `recipes/<name>`. */
+export interface Recipe {
+  tenant_id: string;
+  name: string;
+  /** As it was given, in JSON. */
+  definition: string;
+  created_at: number;
+  updated_at: number;
+}
+
 /** What a look-up by id brings. */
 export type FoundKey = { key: Key; tenant: Tenant };
 
@@ -83,6 +94,8 @@ export type AuditAction =
   | 'key.revoke'
   | 'key.signing_secret'
   | 'key.rotate_signing'
+  | 'recipe.put'
+  | 'recipe.delete'
   | 'member.invite'
   | 'member.cancel_invite'
   | 'member.join'
@@ -145,6 +158,18 @@ export function viewKey(key: KeyWithSecrets, now: number) {
       expires_at: isoOrNull(secret.expires_at),
     })),
   };
+}
+
+/** A recipe as people and the JSON API see it: its definition, with its name and times. */
+export type RecipeView = { name: string; created_at: string; updated_at: string } & Record<string, unknown>;
+
+export function viewRecipe({ name, definition, created_at, updated_at }: Recipe): RecipeView {
+  return { name, created_at: iso(created_at), updated_at: iso(updated_at), ...JSON.parse(definition) };
+}
+
+/** The id of a tenant's recipe: its service in calls, and a scope of keys. */
+export function recipeId(name: string): string {
+  return `${recipesFolder}${name}`;
 }
 
 export function viewAudit(entry: AuditEntry) {

@@ -17,6 +17,12 @@ export const tenantName = {
   form: `1 to ${maxTenantName} of a-z, 0-9 and "-", not beginning with "-"`,
 } as const;
 
+export const recipeName = {
+  type: 'string',
+  pattern: '^[a-z0-9][a-z0-9-]{0,62}$',
+  form: '1 to 63 of a-z, 0-9 and "-", not beginning with "-"',
+} as const;
+
 const keyId = {
   type: 'string',
   pattern: '^key_[0-9A-Za-z]{1,40}$',
@@ -81,6 +87,21 @@ export const limitsSchema = {
   },
 } as const satisfies FieldsSchema;
 
+/** What a recipe's definition has, for documentation. */
+export const recipeSchema = {
+  properties: {
+    summary: { type: 'string', description: 'What comes of it, in a line.' },
+    input: { type: 'object', description: 'What is narrowed of its parameters, and their defaults.' },
+    steps: {
+      type: 'array',
+      items: { type: 'object' },
+      description: 'The helpers that run one after another: each has `use`, and its parameters.',
+    },
+    format: { type: 'string', description: "The picture's format; left out, callers choose." },
+  },
+  required: ['steps'],
+} as const satisfies FieldsSchema;
+
 export const tenantPageSchema = {
   properties: { after: { ...tenantName, ...cursorSchema }, limit: pageSizeSchema('Tenants') },
 } as const satisfies FieldsSchema;
@@ -119,11 +140,16 @@ function pageSizeSchema(what: string) {
 }
 
 const tenantNamePattern = new RegExp(tenantName.pattern);
+const recipeNamePattern = new RegExp(recipeName.pattern);
 const keyIdPattern = new RegExp(keyId.pattern);
 
 /** Whether a tenant can have this name: what cannot be one is not looked up (PostgreSQL refuses some of it). */
 export function isTenantName(value: unknown): value is string {
   return typeof value === 'string' && value.length <= tenantName.maxLength && tenantNamePattern.test(value);
+}
+
+export function isRecipeName(value: unknown): value is string {
+  return typeof value === 'string' && recipeNamePattern.test(value);
 }
 
 export function isKeyId(value: unknown): value is string {

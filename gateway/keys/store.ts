@@ -8,6 +8,7 @@ import type {
   FoundSecret,
   Key,
   KeyWithSecrets,
+  Recipe,
   Secret,
   Tenant,
 } from './model.js';
@@ -134,6 +135,23 @@ function createTransaction(db: Kysely<KeyTables>, audit: AppendAudit) {
     async endSecret({ id, expires_at, ended_at }: Pick<Secret, 'id' | 'expires_at' | 'ended_at'>) {
       await db.updateTable('secrets').set({ expires_at, ended_at }).where('id', '=', id).execute();
     },
+    recipe: (tenant_id: string, name: string) => readRecipe(db, tenant_id, name),
+    async countRecipes(tenant_id: string): Promise<number> {
+      const names = db.selectFrom('recipes').select('name').where('tenant_id', '=', tenant_id);
+      return (await names.execute()).length;
+    },
+    /** Adds a recipe, or replaces the tenant's one of this name. */
+    async putRecipe(recipe: Recipe): Promise<void> {
+      const { definition, updated_at } = recipe;
+      const insert = db.insertInto('recipes').values(recipe);
+      await insert
+        .onConflict((is) => is.columns(['tenant_id', 'name']).doUpdateSet({ definition, updated_at }))
+        .execute();
+    },
+    async deleteRecipe({ tenant_id, name }: Recipe): Promise<void> {
+      const query = db.deleteFrom('recipes').where('tenant_id', '=', tenant_id);
+      await query.where('name', '=', name).execute();
+    },
     audit,
   };
 }
@@ -157,6 +175,13 @@ function createReads({ run }: Access<KeyTables>) {
     find: (hashes: string[]) => run((db) => findSecrets(db, hashes)),
     /** The keys with these ids, in one read. */
     findKeys: (ids: string[]) => run((db) => findKeys(db, ids)),
+    /** By name. */
+    recipes: (tenant_id: string): Promise<Recipe[]> =>
+      run((db) => {
+        const query = db.selectFrom('recipes').selectAll().where('tenant_id', '=', tenant_id);
+        return query.orderBy('name').execute();
+      }),
+    recipe: (tenant_id: string, name: string) => run((db) => readRecipe(db, tenant_id, name)),
     /** Newest first. */
     async audit({ tenant_id, key_id, before, limit }: AuditPage): Promise<AuditEntry[]> {
       const rows = await run((db) => {
@@ -212,6 +237,15 @@ async function readKeys(
 async function readKey(db: Kysely<KeyTables>, id: string): Promise<KeyWithSecrets | undefined> {
   const row = await db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst();
   return row && (await withSecrets(db, [row]))[0];
+}
+
+async function readRecipe(
+  db: Kysely<KeyTables>,
+  tenant_id: string,
+  name: string,
+): Promise<Recipe | undefined> {
+  const query = db.selectFrom('recipes').selectAll().where('tenant_id', '=', tenant_id);
+  return query.where('name', '=', name).executeTakeFirst();
 }
 
 function selectChanges(db: Kysely<KeyTables>) {

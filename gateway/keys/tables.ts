@@ -1,6 +1,6 @@
 import { type Generated, type Kysely, sql } from 'kysely';
 import type { DatabaseKind } from '../database/database.js';
-import type { AuditEntry, Key, Secret, Tenant, TenantLimits } from './model.js';
+import type { AuditEntry, Key, Recipe, Secret, Tenant, TenantLimits } from './model.js';
 
 /** The same on both databases: times are integers (ms since 1970), lists and objects are JSON text. */
 export type KeyTables = {
@@ -8,6 +8,7 @@ export type KeyTables = {
   keys: KeyRow;
   secrets: Secret;
   audit: AuditRow;
+  recipes: Recipe;
 };
 
 export type TenantRow = Omit<Tenant, 'limits' | 'webhook_version'> &
@@ -60,6 +61,17 @@ export async function addWebhookVersion(db: Kysely<unknown>): Promise<void> {
   await runAll(db, [
     'alter table tenants add column webhook_version integer default 1 not null',
     'alter table tenants add column webhook_rotated_at bigint',
+  ]);
+}
+
+/** Creates the table of tenants' recipes. */
+export async function createRecipeTable(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
+  const text = kind === 'postgres' ? 'text collate "C"' : 'text';
+  await runAll(db, [
+    `create table recipes (
+      tenant_id ${text} not null references tenants (id) on delete cascade, name ${text} not null,
+      definition text not null, created_at bigint not null, updated_at bigint not null,
+      constraint recipes_pk primary key (tenant_id, name))`,
   ]);
 }
 

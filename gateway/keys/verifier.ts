@@ -31,6 +31,9 @@ interface KeyVerifierOptions {
   onUp?: (() => void) | undefined;
 }
 
+/** Called with the tenants that may have changed in more than one key; undefined is all of them. */
+type TenantListener = (tenants: ReadonlySet<string> | undefined) => void;
+
 export type KeyVerifier = ReturnType<typeof createKeyVerifier>;
 
 /** Verifies keys from a cache that follows this process's changes at once and others' by polling. */
@@ -38,6 +41,7 @@ export function createKeyVerifier(options: KeyVerifierOptions) {
   const { store, now = Date.now, monotonic = () => performance.now(), cacheSize: max = 100_000 } = options;
   // A fifth of what `last_used_at` may be behind is left for the writing.
   const lastUsed = createLastUsed(store, options.lastUsedInterval ?? 4_000, max);
+  const followers = new Set<TenantListener>();
   const feed = createChangeFeed({
     store,
     monotonic,
@@ -45,6 +49,7 @@ export function createKeyVerifier(options: KeyVerifierOptions) {
     onChanges: drop,
     onReset() {
       for (const finder of finders) finder.reset();
+      for (const notify of followers) notify(undefined);
     },
     onDown: options.onDown,
     onUp: options.onUp,
@@ -58,6 +63,8 @@ export function createKeyVerifier(options: KeyVerifierOptions) {
   function drop(changes: Pick<Change, 'tenant_id' | 'key_id'>[]): void {
     const touched = touchedBy(changes);
     if (touched.length > 0) for (const finder of finders) finder.drop(touched);
+    const tenants = new Set(changes.flatMap(({ tenant_id, key_id }) => (key_id ? [] : (tenant_id ?? []))));
+    if (tenants.size > 0) for (const notify of followers) notify(tenants);
   }
 
   /** By the clock of this very call: a key can expire while it is cached. */
@@ -105,6 +112,17 @@ export function createKeyVerifier(options: KeyVerifierOptions) {
     refresh: () => feed.poll(),
     /** Whether the database answers. */
     available: () => !feed.isDown(),
+    /** The same changes, for what else is cached of tenants. */
+    changes: {
+      confirmedAt: feed.confirmedAt,
+      isDown: feed.isDown,
+      reportFailure: feed.reportFailure,
+      /** Returns a function that ends this. */
+      follow(listener: TenantListener): () => void {
+        followers.add(listener);
+        return () => void followers.delete(listener);
+      },
+    },
     /** Writes what is left; the store stays open. */
     async close(): Promise<void> {
       stopListening();

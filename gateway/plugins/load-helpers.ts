@@ -16,6 +16,7 @@ import { importDeclaration } from './import-plugin.js';
 import { declareHelper } from './inspect-plugins.js';
 import { type LoadRegistryOptions, loadRegistry } from './load-registry.js';
 import { builtinPlugins, helperUrl, version as packageVersion } from './paths.js';
+import { createRecipeCompiler, type RecipeCompiler } from './recipes/recipe.js';
 import type { Environment, Helper, Registry } from './registry.js';
 
 export interface LoadHelpersOptions {
@@ -34,8 +35,14 @@ export interface LoadHelpersOptions {
   mayLoad?: Promise<unknown> | undefined;
 }
 
+interface LoadedHelpers {
+  registry: Registry;
+  /** Makes helpers of tenants' recipes, by the same rules. */
+  compileRecipe: RecipeCompiler;
+}
+
 /** Loads every helper for a gateway. Throws a `PluginError`, or for a font that cannot be read. */
-export async function loadHelpers(options: LoadHelpersOptions): Promise<Registry> {
+export async function loadHelpers(options: LoadHelpersOptions): Promise<LoadedHelpers> {
   const { folders, engine, logger, env, onProblem, mayLoad } = options;
   const fontSet = await createFontSet(options.fonts);
   const ajv = createVocabulary({ canDraw: (text) => fontSet.missing(text), canEncode: encodableBy(engine) });
@@ -50,13 +57,17 @@ export async function loadHelpers(options: LoadHelpersOptions): Promise<Registry
         logger.error({ err: readThrown(error), service }, 'plugin failed after it was loaded'),
     });
   // Results of single calls are not cached.
-  if (!env) return load();
+  if (!env) return withRecipes(await load(), ajv);
   const { loaded, versionOf, sources } = await withVersions(folders, load);
   for (const helper of loaded.values()) {
     helper.version ??= versionOf(helper);
     if (!helper.shipped) helper.sources = sources;
   }
-  return loaded;
+  return withRecipes(loaded, ajv);
+}
+
+function withRecipes(registry: Registry, ajv: Ajv): LoadedHelpers {
+  return { registry, compileRecipe: createRecipeCompiler(registry, ajv) };
 }
 
 /**

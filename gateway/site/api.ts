@@ -9,7 +9,7 @@ import type { Site } from './site.js';
 
 /** One operation of the JSON API: what it does, and all that its documentation needs. */
 export interface ApiRoute<Query = object, Body = object> {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   /** `operationId`. */
   name: string;
@@ -20,10 +20,25 @@ export interface ApiRoute<Query = object, Body = object> {
   body?: Fields<Body>;
   /** JSON Schema of `data`. */
   data: object;
-  run(call: { site: Site; params: Record<string, string>; query: Query; body: Body }): Promise<object>;
+  /** Open to a signed-in member of the tenant `:name` too; the others are the operator token's alone. */
+  forMembers?: true;
+  /** It may answer 201. */
+  creates?: true;
+  run(call: ApiCall<Query, Body>): Promise<object>;
 }
 
-const apiActor = 'api:operator-token';
+export interface ApiCall<Query = object, Body = object> {
+  site: Site;
+  params: Record<string, string>;
+  query: Query;
+  body: Body;
+  /** How the audit log names who calls. */
+  actor: string;
+  /** Its status is 200 unless the operation sets another. */
+  answer: { status: number };
+}
+
+export const apiActor = 'api:operator-token';
 const nextSchema = {
   type: ['string', 'integer', 'null'],
   description: 'Of the next page; null on the last.',
@@ -46,7 +61,7 @@ export function apiRoutes(inputs: KeyInputs): ApiRoute[] {
       summary: 'Creates a tenant.',
       body: inputs.tenant,
       data: ref('Tenant'),
-      run: ({ site, body }) => site.admin.createTenant(body.name, apiActor),
+      run: ({ site, body, actor }) => site.admin.createTenant(body.name, actor),
     }),
     defineRoute('GET /api/tenants', 'listTenants', {
       summary: 'Lists tenants by name.',
@@ -63,26 +78,60 @@ export function apiRoutes(inputs: KeyInputs): ApiRoute[] {
       summary: "Changes a tenant's limits and weight; what is left out stays.",
       body: inputs.limits,
       data: ref('Tenant'),
-      run: ({ site, params, body }) => site.admin.setLimits(params.name ?? '', body, apiActor),
+      run: ({ site, params, body, actor }) => site.admin.setLimits(params.name ?? '', body, actor),
     }),
     defineRoute('POST /api/tenants/:name/rotate-webhook-secret', 'rotateWebhookSecret', {
       summary:
         'Gives a tenant another webhook secret; for a day webhooks are signed with the one before as well.',
       body: inputs.nothing,
       data: ref('WebhookSecret'),
-      run: ({ site, params }) => site.admin.rotateWebhookSecret(params.name ?? '', apiActor),
+      run: ({ site, params, actor }) => site.admin.rotateWebhookSecret(params.name ?? '', actor),
     }),
     defineRoute('POST /api/tenants/:name/keys', 'issueKey', {
       summary: 'Issues a key; it is in this answer and nowhere else.',
       body: inputs.key,
       data: ref('IssuedKey'),
-      run: ({ site, params, body }) => site.admin.issueKey(params.name ?? '', body, apiActor),
+      run: ({ site, params, body, actor }) => site.admin.issueKey(params.name ?? '', body, actor),
     }),
     defineRoute('GET /api/tenants/:name/keys', 'listKeys', {
       summary: "Lists a tenant's keys, oldest first, without their secrets.",
       query: inputs.keyPage,
       data: shape({ keys: listOf(ref('Key')), next: nextSchema }),
       run: ({ site, params, query }) => site.admin.listKeys(params.name ?? '', query),
+    }),
+    defineRoute('PUT /api/tenants/:name/recipes/:recipe', 'putRecipe', {
+      summary: "Adds a tenant's recipe, or replaces the one of this name.",
+      forMembers: true,
+      creates: true,
+      body: inputs.recipe,
+      data: shape({ recipe: ref('Recipe') }),
+      async run({ site, params: { name = '', recipe = '' }, body, actor, answer }) {
+        const saved = await site.admin.putRecipe(name, recipe, body, actor);
+        if (saved.isNew) answer.status = 201;
+        return { recipe: saved.recipe };
+      },
+    }),
+    defineRoute('GET /api/tenants/:name/recipes', 'listRecipes', {
+      summary: "Lists a tenant's recipes by name, all at once.",
+      forMembers: true,
+      data: shape({ recipes: listOf(ref('Recipe')) }),
+      run: ({ site, params }) => site.admin.listRecipes(params.name ?? ''),
+    }),
+    defineRoute('GET /api/tenants/:name/recipes/:recipe', 'getRecipe', {
+      summary: "Shows a tenant's recipe.",
+      forMembers: true,
+      data: shape({ recipe: ref('Recipe') }),
+      run: async ({ site, params: { name = '', recipe = '' } }) => ({
+        recipe: await site.admin.recipe(name, recipe),
+      }),
+    }),
+    defineRoute('DELETE /api/tenants/:name/recipes/:recipe', 'deleteRecipe', {
+      summary: "Deletes a tenant's recipe, and shows what it was.",
+      forMembers: true,
+      data: shape({ recipe: ref('Recipe') }),
+      run: async ({ site, params: { name = '', recipe = '' }, actor }) => ({
+        recipe: await site.admin.deleteRecipe(name, recipe, actor),
+      }),
     }),
     defineRoute('GET /api/keys/:id', 'getKey', {
       summary: 'Shows a key without its secrets.',
@@ -93,30 +142,30 @@ export function apiRoutes(inputs: KeyInputs): ApiRoute[] {
       summary: 'Makes a new secret for a key; the old one lives on for the grace.',
       body: inputs.rotation,
       data: ref('RotatedKey'),
-      run: ({ site, params, body }) => site.admin.rotateKey(params.id ?? '', body, apiActor),
+      run: ({ site, params, body, actor }) => site.admin.rotateKey(params.id ?? '', body, actor),
     }),
     defineRoute('POST /api/keys/:id/end-grace', 'endGrace', {
       summary: 'Ends every secret of a key but the current one.',
       body: inputs.nothing,
       data: ref('Key'),
-      run: ({ site, params }) => site.admin.endGrace(params.id ?? '', apiActor),
+      run: ({ site, params, actor }) => site.admin.endGrace(params.id ?? '', actor),
     }),
     defineRoute('POST /api/keys/:id/signing-secret', 'showSigningSecret', {
       summary: 'Shows what signs urls for a key, which the audit log notes.',
       body: inputs.nothing,
       data: ref('SigningSecret'),
-      run: ({ site, params }) => site.admin.signingSecret(params.id ?? '', apiActor),
+      run: ({ site, params, actor }) => site.admin.signingSecret(params.id ?? '', actor),
     }),
     defineRoute('POST /api/keys/:id/rotate-signing', 'rotateSigning', {
       summary: 'Gives a key another signing secret; urls that were signed before open nothing any more.',
       body: inputs.nothing,
       data: ref('SigningSecret'),
-      run: ({ site, params }) => site.admin.rotateSigning(params.id ?? '', apiActor),
+      run: ({ site, params, actor }) => site.admin.rotateSigning(params.id ?? '', actor),
     }),
     defineRoute('DELETE /api/keys/:id', 'revokeKey', {
       summary: 'Revokes a key for good.',
       data: ref('Key'),
-      run: ({ site, params }) => site.admin.revokeKey(params.id ?? '', apiActor),
+      run: ({ site, params, actor }) => site.admin.revokeKey(params.id ?? '', actor),
     }),
     defineRoute('GET /api/tenants/:name/usage', 'readUsage', {
       summary: "A tenant's usage by day, key and helper, newest day first; at most 5 seconds behind.",
@@ -222,6 +271,11 @@ const shapes = {
       'Until when webhooks are signed with the secret before it as well; null where they are not.',
     ),
   }),
+  Recipe: {
+    ...shape({ name: stringSchema, ...all(timeSchema, 'created_at', 'updated_at') }),
+    // The definition as it was given.
+    additionalProperties: true,
+  },
   UsageRow: {
     ...shape({
       day: { type: 'string', format: 'date', description: 'UTC.' },
@@ -265,7 +319,7 @@ const failures: readonly (readonly [ErrorCode, ...ErrorCode[]])[] = [
   ['unauthorized'],
   ['not_found'],
   ['method_not_allowed'],
-  ['exists'],
+  ['exists', 'conflict'],
   ['too_large'],
   ['unsupported_media_type'],
   ['internal'],
@@ -303,7 +357,8 @@ export function openApiDocument(routes: readonly ApiRoute[], baseUrl: string, sc
 
 type Plain = (schema: JsonSchema) => JsonSchema;
 
-function operation({ method, path, name, summary, query, body, data }: ApiRoute, plain: Plain): object {
+function operation(route: ApiRoute, plain: Plain): object {
+  const { method, path, name, summary, query, body, data, forMembers, creates } = route;
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -315,13 +370,16 @@ function operation({ method, path, name, summary, query, body, data }: ApiRoute,
     return { name, in: 'query', required: false, description, schema };
   });
   const envelope = shape({ ok: { const: true }, data, meta: ref('Meta') });
+  const content = { 'application/json': { schema: envelope } };
   return {
     operationId: name,
     summary,
+    ...(forMembers && { description: "For a signed-in member of the tenant too, by the session's cookie." }),
     ...(inPath.length + inQuery.length > 0 && { parameters: [...inPath, ...inQuery] }),
     ...(body && method !== 'DELETE' && { requestBody: requestBody(body.schema, plain) }),
     responses: {
-      200: { description: 'Done.', content: { 'application/json': { schema: envelope } } },
+      200: { description: 'Done.', content },
+      ...(creates && { 201: { description: 'Created.', content } }),
       ...Object.fromEntries(
         failures.map((codes) => [
           errorTable[codes[0]].status,

@@ -5,11 +5,11 @@ import { parseUrlencoded, type ReadResult, readJsonObject } from '../../schemas/
 import { inputError } from '../errors.js';
 import { envelopeType, plainMeta, success } from '../http/envelope.js';
 import { answerUnrouted } from '../http/unrouted.js';
-import { type ApiRoute, apiRoutes, openApiDocument } from './api.js';
+import { actorOf } from './accounts/account.js';
+import { type ApiRoute, apiActor, apiRoutes, openApiDocument } from './api.js';
 import { assetRoute, serveAsset } from './assets.js';
-import { requireOperatorToken } from './authorize.js';
 import { issueFormToken, readText } from './form-guard.js';
-import type { PageRoute } from './page.js';
+import { findTenantFor, type PageRoute } from './page.js';
 import { accountPages } from './pages/account.js';
 import { auditPages } from './pages/audit.js';
 import { jobsPages } from './pages/jobs.js';
@@ -23,7 +23,16 @@ import { tenantsPages } from './pages/tenants.js';
 import { usagePages } from './pages/usage.js';
 import { webhookPages } from './pages/webhooks.js';
 import { createSite, type Site, type SiteOptions } from './site.js';
-import { checkHost, findVisitor, observe, protect, refuseUnread, respond, serve } from './stages.js';
+import {
+  authorizeApi,
+  checkHost,
+  findVisitor,
+  observe,
+  protect,
+  refuseUnread,
+  respond,
+  serve,
+} from './stages.js';
 import type { SiteContext, SiteStage, SiteState } from './state.js';
 
 /** Every page and form of the site, each with who may have it. A test walks this table for every role. */
@@ -47,7 +56,8 @@ export async function createSiteApp(options: SiteOptions): Promise<Koa<SiteState
   const site = await createSite(options);
   const router = new Router<SiteState>({ sensitive: true, strict: true });
   addPages(router, site);
-  addApi(router, site);
+  const routes = apiRoutes(site.admin.inputs);
+  addApi(router, site, routes);
 
   const app = new Koa<SiteState>();
   app.proxy = (options.proxies ?? 0) > 0;
@@ -59,7 +69,7 @@ export async function createSiteApp(options: SiteOptions): Promise<Koa<SiteState
   // Before any route, so that the page of an error knows its visitor too, and the API refuses on every path of its own.
   app.use(forPages(findVisitor(site.signIn, site.people)));
   app.use(forPages(issueFormToken(site)));
-  app.use(forApi(requireOperatorToken(options.operatorToken)));
+  app.use(forApi(authorizeApi(site, pathsForMembers(routes))));
   app.use(refuseUnread(site));
   app.use(router.routes());
   app.use(async function refuse(ctx) {
@@ -76,9 +86,14 @@ function addPages(router: Router<SiteState>, site: Site): void {
   }
 }
 
-function addApi(router: Router<SiteState>, site: Site): void {
+function pathsForMembers(routes: readonly ApiRoute[]): (path: string) => boolean {
+  const paths = routes.flatMap(({ forMembers, path }) => (forMembers ? path.replace(/:\w+/g, '[^/]+') : []));
+  const pattern = new RegExp(`^(?:${paths.join('|')})$`);
+  return (path) => pattern.test(path);
+}
+
+function addApi(router: Router<SiteState>, site: Site, routes: readonly ApiRoute[]): void {
   const { inputs } = site.admin;
-  const routes = apiRoutes(inputs);
   for (const route of routes) {
     router.register(route.path, [route.method], [noteRoute(route.path), serveOperation(route, site)]);
   }
@@ -118,13 +133,24 @@ function serveOperation(route: ApiRoute, site: Site): SiteStage {
   const { nothing } = site.admin.inputs;
   const { query: parameters = nothing, body: fields = nothing } = route;
   return async function serveOperation(ctx) {
+    const { visitor } = ctx.state;
+    if (visitor) await findTenantFor(visitor, ctx.params.name, site);
     const texts = parseUrlencoded(ctx.querystring);
     const query = parameters.check(parameters.coerce(texts.values));
     const sent = await readJson(ctx);
     const body = 'value' in sent ? fields.check(sent.value) : { value: {}, problems: sent.problems };
     const problems = [...texts.problems, ...query.problems, ...body.problems];
     if (problems.length > 0) throw inputError(boundProblems(problems));
-    const data = await route.run({ site, params: ctx.params, query: query.value, body: body.value });
+    const answer = { status: 200 };
+    const data = await route.run({
+      site,
+      params: ctx.params,
+      query: query.value,
+      body: body.value,
+      actor: visitor ? actorOf(visitor.user) : apiActor,
+      answer,
+    });
+    ctx.status = answer.status;
     ctx.type = envelopeType;
     ctx.body = JSON.stringify(success(data, plainMeta(ctx.state.requestId)));
   };

@@ -36,7 +36,7 @@ export async function readGuardedForm(
   ctx: SiteContext,
   { secureCookies, baseUrl }: Pick<FormGuardOptions, 'secureCookies' | 'baseUrl'>,
 ): Promise<Map<string, string>> {
-  refuseOtherSites(ctx, new URL(baseUrl).host);
+  refuseOtherSites(ctx, baseUrl);
   const { values: form, problems } = parseUrlencoded(
     await readText(ctx, 'application/x-www-form-urlencoded'),
   );
@@ -56,13 +56,14 @@ function sentNonce(ctx: SiteContext, secure: boolean): string | undefined {
 }
 
 /** `Origin` is `null` in what a browser sends from these pages, because they send no referrer. */
-function refuseOtherSites(ctx: SiteContext, own: string): void {
+export function refuseOtherSites(ctx: SiteContext, baseUrl: string): void {
+  const own = new URL(baseUrl).host;
   const site = ctx.get('sec-fetch-site');
   const origin = ctx.get('origin');
   const foreign =
     (site !== '' && site !== 'same-origin' && site !== 'none') ||
     (origin !== '' && origin !== 'null' && !isOwnHost(origin, own, ctx.get('host')));
-  if (foreign) throw new GatewayError('forbidden', { message: 'This form was sent by another site.' });
+  if (foreign) throw new GatewayError('forbidden', { message: 'This was sent by another site.' });
 }
 
 function isOwnHost(origin: string, ...hosts: string[]): boolean {

@@ -110,12 +110,20 @@ function requireOperator(call: PageCall): UserCall {
 }
 
 async function findTenant(call: UserCall): Promise<TenantCall> {
-  const { params, site, visitor } = call;
-  const tenant = isTenantName(params.tenant) ? await site.store.tenant(params.tenant) : undefined;
+  return { ...call, tenant: await findTenantFor(call.visitor, call.params.tenant, call.site) };
+}
+
+/** The tenant of this name, where the visitor is an operator or one of its members. */
+export async function findTenantFor(
+  visitor: SignedIn,
+  name: string | undefined,
+  { store }: Pick<Site, 'store'>,
+): Promise<Tenant> {
+  const tenant = isTenantName(name) ? await store.tenant(name) : undefined;
   const mayEnter = tenant && (visitor.operator || visitor.tenants.some(({ id }) => id === tenant.id));
   // The same for another customer's tenant and for one that is not there: the answer reveals neither.
   if (!mayEnter) throw new GatewayError('not_found');
-  return { ...call, tenant };
+  return tenant;
 }
 
 /** What the forms of a page hold: what was typed, and what is wrong with it, by field. */

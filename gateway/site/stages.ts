@@ -9,7 +9,8 @@ import { followRequest, isLoopbackHost, loggedMs, withoutBrackets } from '../htt
 import type { People } from './accounts/people.js';
 import type { SignIn } from './accounts/sign-in.js';
 import { assetRoute } from './assets.js';
-import { readGuardedForm } from './form-guard.js';
+import { requireOperatorToken } from './authorize.js';
+import { readGuardedForm, refuseOtherSites } from './form-guard.js';
 import {
   type Answer,
   emptyForm,
@@ -126,19 +127,24 @@ export function protect(baseUrl: string): SiteStage {
 
 /**
  * Refuses other host names, as a stranger's could resolve to this host (DNS rebinding) and count as this site in the
- * browser. An address cannot be rebound. The JSON API is open under any name: it takes no cookies.
+ * browser. An address cannot be rebound. The JSON API is open under any name, as long as it takes no cookie.
  */
 export function checkHost(baseUrl: string): SiteStage {
-  const own = new URL(baseUrl).hostname;
   return async function checkHost(ctx, next) {
-    const name = hostOf(ctx.get('host')) ?? '';
-    const isOwn = name === own || isLoopbackHost(name) || isIP(withoutBrackets(name)) !== 0;
-    if (ctx.state.answers === 'json' || isOwn) return next();
+    if (ctx.state.answers !== 'json') requireOwnHost(ctx, baseUrl);
+    return next();
+  };
+}
+
+function requireOwnHost(ctx: SiteContext, baseUrl: string): void {
+  const name = hostOf(ctx.get('host')) ?? '';
+  const own = new URL(baseUrl).hostname;
+  if (name !== own && !isLoopbackHost(name) && isIP(withoutBrackets(name)) === 0) {
     throw new GatewayError('forbidden', {
       message:
         'This site is not served under this host name. Its operator sets the right one in HELPER_CONNECT_URL.',
     });
-  };
+  }
 }
 
 function hostOf(header: string): string | undefined {
@@ -155,6 +161,26 @@ export function findVisitor(signIn: SignIn, people: People): SiteStage {
       ctx.state.visitor = { ...found.session, ...(await people.rights(found.session.user.id)) };
     }
     await next();
+  };
+}
+
+/**
+ * Lets the operator token pass, and for paths of operations for members their session too. It needs no form token: no form of another
+ * site can send PUT or DELETE, no script gets leave to (there is no CORS), and both say where they come from.
+ */
+export function authorizeApi(site: Site, isForMembers: (path: string) => boolean): SiteStage {
+  const requireToken = requireOperatorToken(site.operatorToken);
+  const enter = findVisitor(site.signIn, site.people);
+  return async function authorizeApi(ctx, next) {
+    if (ctx.get('authorization') === '' && isForMembers(ctx.path)) {
+      await enter(ctx, async () => undefined);
+      if (ctx.state.visitor) {
+        requireOwnHost(ctx, site.baseUrl);
+        refuseOtherSites(ctx, site.baseUrl);
+        return next();
+      }
+    }
+    return requireToken(ctx, next);
   };
 }
 

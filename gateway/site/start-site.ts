@@ -9,6 +9,7 @@ import type { Front } from '../http/server.js';
 import { createKeyAdmin } from '../keys/admin.js';
 import type { KeyStore } from '../keys/store.js';
 import type { Metrics } from '../observability/metrics.js';
+import type { RecipeCompiler } from '../plugins/recipes/recipe.js';
 import type { Registry } from '../plugins/registry.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import type { UsageMeter } from '../usage/meter.js';
@@ -30,6 +31,7 @@ interface SiteStart extends Pick<SiteOptions, 'logger' | 'jobs'> {
   outboundBudget: OutboundBudget;
   metrics: Metrics;
   registry: Registry;
+  compileRecipe: RecipeCompiler;
   pool: Pick<Pool, 'stats'>;
   engine: WorkerReport;
   keysAvailable: () => boolean;
@@ -46,7 +48,12 @@ export async function startSite(start: SiteStart) {
   const baseUrl = new URL(config.connectUrl ?? url).origin;
   const siteDatabase = database.access<SiteTables>();
   const app = await createSiteApp({
-    admin: createKeyAdmin({ store, signing, services: () => [...registry.keys()] }),
+    admin: createKeyAdmin({
+      store,
+      signing,
+      compileRecipe: start.compileRecipe,
+      services: () => [...registry.keys()],
+    }),
     store,
     signing,
     database: siteDatabase,

@@ -10,6 +10,7 @@ import { createSignIn } from '../../gateway/site/accounts/sign-in.js';
 import type { SiteTables } from '../../gateway/site/tables.js';
 import { connect, onEachDatabase } from './databases.js';
 import { rejection } from './keys/key-store-contract.js';
+import { compileRecipe } from './keys/recipe-compiler.js';
 import { signing } from './signing/signing.js';
 import { atFullCost } from './site/quick-passwords.js';
 import { client, signInSettings } from './site/test-site.js';
@@ -47,7 +48,7 @@ describe('migrations', () =>
         await addOldKey(old, 'key_aaaaaaaaaaaa', key);
 
         const store = createKeyStore((await openWith(migrations)).access());
-        const admin = createKeyAdmin({ store, signing, services: () => [] });
+        const admin = createKeyAdmin({ store, signing, compileRecipe, services: () => [] });
         // By a gateway of the earlier version, which goes on beside the new one.
         await addOldKey(old, 'key_bbbbbbbbbbbb', later);
         for (const [id, text] of [

@@ -5,6 +5,7 @@ import { createSigningSecrets } from '../../gateway/signing/signing-secrets.js';
 import { until } from '../needs.js';
 import { createPostgresDatabase, onEachDatabase, requirePostgres, type TestDatabase } from './databases.js';
 import { startTestGateway, type TestGateway } from './harness.js';
+import { compileRecipe } from './keys/recipe-compiler.js';
 
 const [earlier, later] = ['before-'.repeat(6), 'afterwards-'.repeat(4)];
 const exp = 4_000_000_000;
@@ -19,7 +20,7 @@ describe('gateways that accept signed urls', () =>
       open = [];
       const store = await database().open();
       const signing = createSigningSecrets([earlier]);
-      admin = createKeyAdmin({ store, signing, services: () => [] });
+      admin = createKeyAdmin({ store, signing, compileRecipe, services: () => [] });
       await admin.createTenant('acme', 'ann');
       kid = (await admin.issueKey('acme', {}, 'ann')).id;
     });

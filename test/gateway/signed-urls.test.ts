@@ -6,6 +6,7 @@ import { createKeyStore } from '../../gateway/keys/store.js';
 import { signUrl } from '../../gateway/signing/signed-url.js';
 import { connect } from './databases.js';
 import { type Answer, type CallInit, shareGateway, startTestGateway, type TestGateway } from './harness.js';
+import { compileRecipe } from './keys/recipe-compiler.js';
 import { master, signing } from './signing/signing.js';
 import { expectRefusals } from './signing/tamper.js';
 
@@ -22,7 +23,12 @@ describe('signed urls', () => {
     api = shared.api;
     database = await connect({ kind: 'sqlite', location: shared.dataDir });
     const store = createKeyStore(database.access());
-    admin = createKeyAdmin({ store, signing, services: () => [...api.gateway.registry.keys()] });
+    admin = createKeyAdmin({
+      store,
+      signing,
+      compileRecipe,
+      services: () => [...api.gateway.registry.keys()],
+    });
     await admin.createTenant('signer', 'ann');
     await admin.setLimits('signer', { rate: 1000 }, 'ann');
     kid = (await admin.issueKey('signer', {}, 'ann')).id;

@@ -6,6 +6,7 @@ import { openRedisCounts } from '../../gateway/limits/redis.js';
 import { createSigningSecrets } from '../../gateway/signing/signing-secrets.js';
 import { createUsageMeter } from '../../gateway/usage/meter.js';
 import { createPostgresDatabase, type TestDatabase } from '../gateway/databases.js';
+import { compileRecipe } from '../gateway/keys/recipe-compiler.js';
 import { forget } from '../gateway/limits/redis-servers.js';
 import { inParallel } from '../soak/client.js';
 
@@ -113,7 +114,7 @@ async function measureRedis() {
 async function measurePolls(database: TestDatabase) {
   const store = createKeyStore((await database.connect()).access());
   const signing = createSigningSecrets(['x'.repeat(40)]);
-  const admin = createKeyAdmin({ store, signing, services: () => [] });
+  const admin = createKeyAdmin({ store, signing, compileRecipe, services: () => [] });
   for (let made = 0; made < 50; made += 1) await admin.createTenant(`tenant-${made}`, 'simulate');
   const last = await store.lastChange();
   const poll = () => store.changesFrom(last?.id ?? 0, 500);

@@ -16,6 +16,8 @@ const actionTexts: Record<AuditView['action'], string> = {
   'key.revoke': 'revoked a key',
   'key.signing_secret': 'was shown the signing secret of a key',
   'key.rotate_signing': 'replaced the signing secret of a key',
+  'recipe.put': 'saved a recipe',
+  'recipe.delete': 'deleted a recipe',
   'member.invite': 'invited',
   'member.cancel_invite': 'cancelled an invitation',
   'member.join': 'joined',

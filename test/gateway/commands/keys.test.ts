@@ -20,6 +20,7 @@ import {
   type TestDatabase,
 } from '../databases.js';
 import { runCommand } from '../harness.js';
+import { compileRecipe } from '../keys/recipe-compiler.js';
 import { signing } from '../signing/signing.js';
 
 const services = ['text/remove-stopwords', 'media/add-border'];
@@ -67,7 +68,7 @@ describe('commands on keys and tenants', () => {
   const open: OpenKeys = async ({ signs = false } = {}) => {
     const store = await database.open();
     const secrets = signs ? signing : createSigningSecrets(undefined);
-    const admin = createKeyAdmin({ store, signing: secrets, services: () => services });
+    const admin = createKeyAdmin({ store, signing: secrets, compileRecipe, services: () => services });
     return { admin, services, close: () => store.close() };
   };
   const unsigned: OpenKeys = () => open({ signs: false });

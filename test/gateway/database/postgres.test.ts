@@ -11,6 +11,7 @@ import {
   type TestDatabase,
 } from '../databases.js';
 import { rejection } from '../keys/key-store-contract.js';
+import { compileRecipe } from '../keys/recipe-compiler.js';
 import { signing } from '../signing/signing.js';
 import { createLine } from './line.js';
 
@@ -49,7 +50,7 @@ describe('database/postgres', () => {
       { kind: 'postgres', location: line.url },
       { onConnectionLost: (error) => lost.push(error) },
     );
-    const admin = createKeyAdmin({ store, signing, services: () => [] });
+    const admin = createKeyAdmin({ store, signing, compileRecipe, services: () => [] });
     const log: string[] = [];
     const verifier = createKeyVerifier({
       store,
@@ -72,7 +73,12 @@ describe('database/postgres', () => {
       expect(await rejection(verifier.verify(createKey()))).to.include({ code: 'keys_unavailable' });
       expect(await rejection(admin.revokeKey(id, 'ann'))).to.include({ code: 'keys_unavailable' });
 
-      const elsewhere = createKeyAdmin({ store: await database.open(), signing, services: () => [] });
+      const elsewhere = createKeyAdmin({
+        store: await database.open(),
+        signing,
+        compileRecipe,
+        services: () => [],
+      });
       await elsewhere.revokeKey(id, 'bob');
       await line.mend();
       await until(async () => (await verifier.verify(key)).state === 'revoked');
@@ -98,7 +104,7 @@ describe('database/postgres', () => {
     const other = await createPostgresDatabase();
     const stores = await Promise.all([database.open(), other.open()]);
     for (const store of stores) {
-      await createKeyAdmin({ store, signing, services: () => [] }).createTenant('acme', 'ann');
+      await createKeyAdmin({ store, signing, compileRecipe, services: () => [] }).createTenant('acme', 'ann');
     }
     await other.drop();
   });

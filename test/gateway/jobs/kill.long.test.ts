@@ -22,6 +22,7 @@ import {
   type TestDatabase,
 } from '../databases.js';
 import { startChild } from '../harness.js';
+import { compileRecipe } from '../keys/recipe-compiler.js';
 import { answers, forget, REDIS_URL } from '../limits/redis-servers.js';
 import { signing } from '../signing/signing.js';
 
@@ -69,6 +70,7 @@ for (const name of ['SQLite', 'PostgreSQL', 'Redis and PostgreSQL']) {
       this.timeout(60_000 + kills * 20_000);
       const store = createJobStore(database.access<JobTables>());
       const admin = createKeyAdmin({
+        compileRecipe,
         store: createKeyStore(database.access()),
         signing,
         services: () => ['sleep'],

@@ -6,6 +6,7 @@ import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.j
 import { type OpenedStore, onEachDatabase } from '../databases.js';
 import { signing } from '../signing/signing.js';
 import { rejection } from './key-store-contract.js';
+import { compileRecipe } from './recipe-compiler.js';
 
 const services = ['text/diff-two-strings', 'text/remove-stopwords', 'media/add-border'];
 const startTime = Date.UTC(2030, 0, 1);
@@ -21,7 +22,7 @@ describe('keys/admin', () =>
     beforeEach(async () => {
       now = startTime;
       store = await database().open();
-      admin = createKeyAdmin({ store, signing, services: () => services, now: () => now });
+      admin = createKeyAdmin({ store, signing, compileRecipe, services: () => services, now: () => now });
       ({ id: tenantId } = await admin.createTenant('acme', 'ann'));
     });
 
@@ -291,7 +292,12 @@ describe('keys/admin', () =>
     });
 
     it('issues keys and shows tenants without a master too, and names the variable for all else', async () => {
-      const none = createKeyAdmin({ store, signing: createSigningSecrets(undefined), services: () => [] });
+      const none = createKeyAdmin({
+        store,
+        signing: createSigningSecrets(undefined),
+        compileRecipe,
+        services: () => [],
+      });
       const { id, signing_secret } = await none.issueKey('acme', {}, 'ann');
       expect(signing_secret).to.equal(null);
       for (const work of [

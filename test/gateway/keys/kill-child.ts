@@ -1,9 +1,10 @@
 /** Changes keys for ever and says each change on stdout once it is acknowledged; ended by `kill -9`. */
-import { writeSync } from 'node:fs';
 
+import { writeSync } from 'node:fs';
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
 import { type DatabaseAddress, openStore } from '../databases.js';
 import { signing } from '../signing/signing.js';
+import { compileRecipe } from './recipe-compiler.js';
 
 /** One acknowledged change; `key` is the secret that works from then on, or no longer does. */
 export interface Acknowledged {
@@ -13,7 +14,12 @@ export interface Acknowledged {
 }
 
 const [kind, location, round] = process.argv.slice(2) as [DatabaseAddress['kind'], string, string];
-const admin = createKeyAdmin({ store: await openStore({ kind, location }), signing, services: () => [] });
+const admin = createKeyAdmin({
+  store: await openStore({ kind, location }),
+  signing,
+  compileRecipe,
+  services: () => [],
+});
 
 for (let n = 0; n < 10_000; n++) {
   const tenant = `t-${round}-${n}`;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { FoundSecret, Key, Secret, Tenant } from '../../../gateway/keys/model.js';
+import type { FoundSecret, Key, Recipe, Secret, Tenant } from '../../../gateway/keys/model.js';
 import type { Change, KeyStore } from '../../../gateway/keys/store.js';
 import { type OpenedStore, onEachDatabase, type TestDatabase } from '../databases.js';
 import { rejection } from './key-store-contract.js';
@@ -136,6 +136,25 @@ function keyStoreTests(database: () => TestDatabase): void {
     expect(ids(await store.keys('ten_1', { limit: 2 }))).to.deep.equal(['key_1', 'key_2']);
     expect(ids(await store.keys('ten_1', { after: 'key_2', limit: 5 }))).to.deep.equal(['key_3', 'key_0']);
     expect(await store.keys('ten_b', { limit: 5 })).to.deep.equal([]);
+  });
+
+  it('replaces and deletes recipes of one tenant, and none of another of the same name', async () => {
+    const card = { name: 'card', definition: '{"summary":"Zoë 🔑"}', created_at: 5, updated_at: 5 };
+    const recipe = (tenant_id: string, changes: Partial<Recipe> = {}) => ({ ...card, tenant_id, ...changes });
+    await fill();
+    await store.change(async (tx) => {
+      await tx.addTenant({ ...sampleTenant, id: 'ten_2', name: 'globex' });
+      for (const each of [recipe('ten_1', { name: 'z' }), recipe('ten_1'), recipe('ten_2')])
+        await tx.putRecipe(each);
+      await tx.putRecipe(recipe('ten_1', { definition: '{}', created_at: 9, updated_at: 9 }));
+      expect(await tx.countRecipes('ten_1')).to.equal(2);
+      expect(await tx.recipe('ten_2', 'z')).to.equal(undefined);
+    });
+    const changed = recipe('ten_1', { definition: '{}', updated_at: 9 });
+    expect(await store.recipes('ten_1')).to.deep.equal([changed, recipe('ten_1', { name: 'z' })]);
+    await store.change((tx) => tx.deleteRecipe(changed));
+    expect(await store.recipe('ten_1', 'card')).to.equal(undefined);
+    expect(await store.recipe('ten_2', 'card')).to.deep.equal(recipe('ten_2'));
   });
 
   it('keeps the audit log, newest first, and filters it', async () => {

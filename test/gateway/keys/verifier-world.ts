@@ -6,6 +6,7 @@ import { createKeyVerifier } from '../../../gateway/keys/verifier.js';
 import { createSqliteDatabase } from '../databases.js';
 import { signing } from '../signing/signing.js';
 import { rejection } from './key-store-contract.js';
+import { compileRecipe } from './recipe-compiler.js';
 
 /** A store whose reads can be made to fail, to hang before they read, or to deliver late what they have read. */
 function createFaultyStore(store: KeyStore) {
@@ -123,9 +124,9 @@ export async function createVerifierWorld() {
   const world = Object.assign(clock, {
     database,
     store,
-    admin: createKeyAdmin({ store, signing, services, now }),
+    admin: createKeyAdmin({ store, signing, compileRecipe, services, now }),
     /** Another process's. */
-    elsewhere: createKeyAdmin({ store: await database.open(), signing, services, now }),
+    elsewhere: createKeyAdmin({ store: await database.open(), signing, compileRecipe, services, now }),
     verifier,
     log,
     state: async (key: string) => (await verifier.verify(key)).state,

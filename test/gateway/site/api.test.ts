@@ -1,15 +1,18 @@
+import { request } from 'node:http';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
 import { createKeyInputs } from '../../../gateway/keys/inputs.js';
 import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.js';
-import { apiRoutes, openApiDocument } from '../../../gateway/site/api.js';
+import { type ApiRoute, apiRoutes, openApiDocument } from '../../../gateway/site/api.js';
 import type { JsonSchema } from '../../../schemas/json-schema.js';
 import { codesIn, readText, rowsOf, sectionOf } from '../../readme.js';
 import { createSqliteDatabase } from '../databases.js';
+import { compileRecipe } from '../keys/recipe-compiler.js';
 import { signing } from '../signing/signing.js';
-import { signedIn } from './browser-like.js';
+import { type BrowserLike, signedIn } from './browser-like.js';
+import { join } from './members.js';
 import {
   operatorToken,
   sampleUsage,
@@ -229,11 +232,41 @@ describe('site/api', () => {
     expect(JSON.stringify([others, site.logs])).not.to.include('whsec_');
   });
 
+  it('adds, replaces, shows and deletes recipes', async () => {
+    await site.admin.createTenant('cooking', 'test');
+    const at = '/api/tenants/cooking/recipes';
+    const definition = {
+      summary: 'Card',
+      steps: [{ use: 'media/resize', width: '{width}' }],
+      format: 'webp',
+    };
+    const added = await call(`PUT ${at}/card`, definition);
+    expect(added.status).to.equal(201);
+    expect(added.data.recipe).to.deep.include({ name: 'card', ...definition });
+    const changed = await call(`PUT ${at}/card`, { ...definition, format: 'png' });
+    expect([changed.status, changed.data.recipe.format]).to.deep.equal([200, 'png']);
+    expect((await call(`GET ${at}/card`)).data).to.deep.equal(changed.data);
+    expect((await call(`GET ${at}`)).data).to.deep.equal({ recipes: [changed.data.recipe] });
+    expect((await call(`PUT ${at}/card`, {})).problems).to.have.keys('steps');
+    expect((await call(`PUT ${at}/Card`, definition)).problems).to.have.keys('recipe');
+    const large = { ...definition, summary: 'x'.repeat(17_000) };
+    expect((await call(`PUT ${at}/card`, large)).status).to.equal(413);
+    expect((await call(`DELETE ${at}/card`)).status).to.equal(200);
+    for (const method of ['GET', 'DELETE']) expect((await call(`${method} ${at}/card`)).status).to.equal(404);
+    const audit = await call('GET /api/audit?tenant=cooking');
+    expect(actionsOf(audit)).to.deep.equal(['recipe.delete', 'recipe.put', 'recipe.put', 'tenant.create']);
+  });
+
   it('needs a master secret for all that it signs, and names the variable', async () => {
     const database = await createSqliteDatabase();
     const none = createSigningSecrets(undefined);
     const ids = () => services.map(({ id }) => id);
-    const admin = createKeyAdmin({ store: await database.open(), signing: none, services: ids });
+    const admin = createKeyAdmin({
+      store: await database.open(),
+      signing: none,
+      compileRecipe,
+      services: ids,
+    });
     await withTestSite(
       { admin },
       async (without) => {
@@ -272,7 +305,8 @@ describe('site/api: who may use it', () => {
   before(async () => {
     cookie = [...(await signedIn(site.url, site.operator)).cookies].map((pair) => pair.join('=')).join('; ');
   });
-  const operations = routes.map(({ method, path }) => `${method} ${path.replace(/:\w+/g, 'nobody')}`);
+  const pathOf = ({ method, path }: ApiRoute) => `${method} ${path.replace(/:\w+/g, 'nobody')}`;
+  const operations = routes.filter(({ forMembers }) => !forMembers).map(pathOf);
   const others = ['GET /api/openapi.json', 'GET /metrics', 'GET /api', 'GET /api/nothing-here'];
 
   for (const [at, operation] of [...operations, ...others].entries()) {
@@ -297,6 +331,66 @@ describe('site/api: who may use it', () => {
       expect((await fetch(site.url + path, { method, headers })).status).not.to.equal(401);
     });
   }
+
+  describe('recipes, with a session', () => {
+    const members = routes.filter(({ forMembers }) => forMembers);
+    const cookies: Record<string, string> = { nobody: '' };
+    const cookieOf = (browser: BrowserLike) => [...browser.cookies].map((pair) => pair.join('=')).join('; ');
+    const asPut = { steps: [{ use: 'media/resize' }] };
+    before(async () => {
+      for (const name of ['acme', 'globex']) {
+        await site.admin.createTenant(name, 'test');
+        cookies[`member of ${name}`] = cookieOf(await join(site, name, `ada@${name}.example`));
+      }
+      cookies.operator = cookie;
+    });
+    beforeEach(() => site.admin.putRecipe('acme', 'card', { ...asPut, summary: 'of acme' }, 'test'));
+
+    for (const { method, path } of members) {
+      const at = `${method} ${path.replace(':name', 'acme').replace(':recipe', 'card')}`;
+      for (const [role, status] of [
+        ['nobody', 401],
+        ['member of globex', 404],
+        ['member of acme', 200],
+        ['operator', 200],
+      ] as const)
+        it(`answers ${status} to ${role}: ${at}`, async () => {
+          const headers = { authorization: '', cookie: cookies[role] ?? '' };
+          const answer = await call(at, method === 'PUT' ? asPut : undefined, headers);
+          expect(answer.status).to.equal(status);
+          if (status !== 200) expect(answer.json).not.to.have.property('data');
+          if (status !== 200) expect(JSON.stringify(answer.json)).not.to.include('acme');
+          const kept = (await site.admin.listRecipes('acme')).recipes;
+          expect(kept).to.have.length(status === 200 && method === 'DELETE' ? 0 : 1);
+        });
+    }
+
+    it('refuses changes from other sites and under other names, and notes whose change it was', async () => {
+      const own = { authorization: '', cookie: cookies['member of acme'] ?? '' };
+      const at = 'PUT /api/tenants/acme/recipes/mine';
+      for (const headers of [
+        { origin: 'https://evil.example' },
+        { 'sec-fetch-site': 'cross-site' },
+        { 'sec-fetch-site': 'same-site', origin: 'null' },
+      ])
+        expect((await call(at, asPut, { ...own, ...headers } as Record<string, string>)).status).to.equal(
+          403,
+        );
+      const named = await new Promise<number | undefined>((resolve, reject) => {
+        const headers = { cookie: own.cookie, host: 'evil.example' };
+        request(`${site.url}/api/tenants/acme/recipes`, { headers }, (answer) => {
+          answer.resume();
+          resolve(answer.statusCode);
+        })
+          .on('error', reject)
+          .end();
+      });
+      expect(named).to.equal(403);
+      expect((await call(at, asPut, { ...own, origin: site.url })).status).to.equal(201);
+      const [entry] = (await call('GET /api/audit?tenant=acme&limit=1')).data.entries;
+      expect(entry).to.deep.include({ action: 'recipe.put', actor: 'user:ada@acme.example' });
+    });
+  });
 
   it('is closed to everybody where no token is set', async () => {
     await withTestSite({ operatorToken: undefined }, async (closed) => {
@@ -377,10 +471,14 @@ describe('site/openapi', () => {
     // What ends the key comes last.
     const inOrder = operations.toSorted((a, b) => Number(a.at[0] === 'D') - Number(b.at[0] === 'D'));
     for (const { at, requestBody } of inOrder) {
-      const body = at === 'POST /api/tenants' ? { name: 'globex' } : requestBody && {};
-      const { json } = await call(at.replace('{name}', 'acme').replace('{id}', id), body);
-      const [method = '', path = ''] = at.split(' ');
-      const pointer = path.replaceAll('/', '~1').replaceAll('{', '%7B').replaceAll('}', '%7D');
+      const bodies: Record<string, object> = {
+        'POST /api/tenants': { name: 'globex' },
+        'PUT /api/tenants/{name}/recipes/{recipe}': { steps: [] },
+      };
+      const path = at.replace('{name}', 'acme').replace('{id}', id).replace('{recipe}', 'card');
+      const { json } = await call(path, bodies[at] ?? (requestBody && {}));
+      const [method = '', pattern = ''] = at.split(' ');
+      const pointer = pattern.replaceAll('/', '~1').replaceAll('{', '%7B').replaceAll('}', '%7D');
       const schema = `doc#/paths/${pointer}/${method.toLowerCase()}/responses/200/content/application~1json/schema`;
       const validate = ajv.getSchema(schema);
       expect(validate?.(json), `${at} ${JSON.stringify(validate?.errors)}`).to.equal(true);

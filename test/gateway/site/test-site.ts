@@ -12,6 +12,7 @@ import type { SiteOptions } from '../../../gateway/site/site.js';
 import type { SiteDatabase, SiteTables } from '../../../gateway/site/tables.js';
 import type { UsageRow } from '../../../gateway/usage/report.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
+import { compileRecipe } from '../keys/recipe-compiler.js';
 import { signing } from '../signing/signing.js';
 import './quick-passwords.js';
 
@@ -59,7 +60,12 @@ export async function openTestSite(changes: Partial<SiteOptions> = {}, given?: T
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const outbound = createOutboundBudget({ bytes: 2 ** 28, onRoom: () => undefined });
-  const admin = createKeyAdmin({ store, signing, services: () => services.map(({ id }) => id) });
+  const admin = createKeyAdmin({
+    store,
+    signing,
+    compileRecipe,
+    services: () => services.map(({ id }) => id),
+  });
   const app = await createSiteApp({
     admin,
     store,

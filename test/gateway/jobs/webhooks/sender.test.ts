@@ -25,6 +25,7 @@ import { readText, root } from '../../../readme.js';
 import { onEachDatabase, type TestDatabase } from '../../databases.js';
 import { type PostServer, startPostServer } from '../../download/post-server.js';
 import { startChild } from '../../harness.js';
+import { compileRecipe } from '../../keys/recipe-compiler.js';
 import { master, signing } from '../../signing/signing.js';
 
 const second = 1000;
@@ -34,7 +35,13 @@ const hour = 3_600_000;
 async function openDeliveries(database: TestDatabase, now: () => number) {
   const opened = await database.connect();
   const access = opened.access<SenderTables>();
-  const admin = createKeyAdmin({ store: createKeyStore(opened.access()), signing, services: () => [], now });
+  const admin = createKeyAdmin({
+    store: createKeyStore(opened.access()),
+    signing,
+    compileRecipe,
+    services: () => [],
+    now,
+  });
   let last = 0;
   return {
     access,

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { createKeyAdmin } from '../../../../gateway/keys/admin.js';
 import { createSigningSecrets } from '../../../../gateway/signing/signing-secrets.js';
 import { createSqliteDatabase } from '../../databases.js';
+import { compileRecipe } from '../../keys/recipe-compiler.js';
 import { signing } from '../../signing/signing.js';
 import { type BrowserLike, hiddenFields, signedIn } from '../browser-like.js';
 import { join } from '../members.js';
@@ -193,7 +194,12 @@ describe('the pages of signed urls and webhooks', () => {
     const database = await createSqliteDatabase();
     const none = createSigningSecrets(undefined);
     const ids = () => services.map((each) => each.id);
-    const admin = createKeyAdmin({ store: await database.open(), signing: none, services: ids });
+    const admin = createKeyAdmin({
+      store: await database.open(),
+      signing: none,
+      compileRecipe,
+      services: ids,
+    });
     await withTestSite(
       { admin, signing: none },
       async (without) => {

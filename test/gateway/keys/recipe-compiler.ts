@@ -1,0 +1,13 @@
+import type { RecipeCompiler } from '../../../gateway/plugins/recipes/recipe.js';
+import type { Helper } from '../../../gateway/plugins/registry.js';
+
+/** A picture helper that recipes of tests name, and that is not there. */
+export const goneHelper = 'shop/gone';
+
+/** Accepts whatever has steps; the helper is one in name alone. */
+export const compileRecipe: RecipeCompiler = (id, definition) => {
+  const { steps } = definition as { steps?: { use?: string }[] };
+  if (!Array.isArray(steps)) return { problems: [{ field: 'steps', problem: 'must be given' }] };
+  if (steps.some(({ use }) => use === goneHelper)) return { problems: [], gone: goneHelper };
+  return { problems: [], helper: { id } as Helper };
+};
