@@ -29,12 +29,11 @@ function checkRecipes(folders: string[]): CheckRecipe {
       import('../plugins/recipes/recipe.js'),
       import('../../schemas/vocabulary.js'),
     ]);
-    const ajv = createVocabulary();
-    const registry = await loadRegistry(folders, ajv, {
+    const registry = await loadRegistry(folders, createVocabulary(), {
       lookMs: importTimeoutMs,
       onProblem: () => undefined,
     });
-    return createRecipeCompiler(registry, ajv)(id, definition);
+    return createRecipeCompiler(registry, createVocabulary)(id, definition);
   };
 }
 

@@ -45,7 +45,9 @@ interface LoadedHelpers {
 export async function loadHelpers(options: LoadHelpersOptions): Promise<LoadedHelpers> {
   const { folders, engine, logger, env, onProblem, mayLoad } = options;
   const fontSet = await createFontSet(options.fonts);
-  const ajv = createVocabulary({ canDraw: (text) => fontSet.missing(text), canEncode: encodableBy(engine) });
+  const abilities = { canDraw: (text: string) => fontSet.missing(text), canEncode: encodableBy(engine) };
+  const vocabulary = () => createVocabulary(abilities);
+  const ajv = vocabulary();
   if (mayLoad) await prepare(folders, ajv);
   await mayLoad;
   const load = () =>
@@ -57,17 +59,17 @@ export async function loadHelpers(options: LoadHelpersOptions): Promise<LoadedHe
         logger.error({ err: readThrown(error), service }, 'plugin failed after it was loaded'),
     });
   // Results of single calls are not cached.
-  if (!env) return withRecipes(await load(), ajv);
+  if (!env) return withRecipes(await load(), vocabulary);
   const { loaded, versionOf, sources } = await withVersions(folders, load);
   for (const helper of loaded.values()) {
     helper.version ??= versionOf(helper);
     if (!helper.shipped) helper.sources = sources;
   }
-  return withRecipes(loaded, ajv);
+  return withRecipes(loaded, vocabulary);
 }
 
-function withRecipes(registry: Registry, ajv: Ajv): LoadedHelpers {
-  return { registry, compileRecipe: createRecipeCompiler(registry, ajv) };
+function withRecipes(registry: Registry, vocabulary: () => Ajv): LoadedHelpers {
+  return { registry, compileRecipe: createRecipeCompiler(registry, vocabulary) };
 }
 
 /**
