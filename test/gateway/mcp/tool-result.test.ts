@@ -274,7 +274,7 @@ describe('limits of tools', () => {
     const { key } = await api.manage('/api/tenants/demo/keys', { scopes: ['media/*', 'counted'] });
     const agent = await modernAgent(api.url, key);
     const names = (await agent.listTools()).tools.map(({ name }) => name);
-    const media = ['media_add-border', 'media_add-watermark', 'media_convert', 'media_resize'];
+    const media = ['media_add-border', 'media_add-watermark', 'media_convert', 'media_info', 'media_resize'];
     expect(names).to.deep.equal(['counted', ...media]);
     const { content } = await agent.callTool({ name: 'file' });
     expect(content[0].text).to.equal('scope_denied: This API key may not call this helper.');

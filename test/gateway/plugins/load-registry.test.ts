@@ -149,7 +149,7 @@ describe('loadRegistry', function () {
     const ajv = createVocabulary();
     const registry = await loadRegistry([builtinPlugins], ajv);
     expect([...registry.keys()].sort()).to.deep.equal([
-      ...['media/add-border', 'media/add-watermark', 'media/convert', 'media/resize'],
+      ...['media/add-border', 'media/add-watermark', 'media/convert', 'media/info', 'media/resize'],
       ...['text/diff-two-strings', 'text/remove-stopwords'],
     ]);
     // The loader itself checks others alone.
