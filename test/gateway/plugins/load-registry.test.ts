@@ -150,7 +150,7 @@ describe('loadRegistry', function () {
     const registry = await loadRegistry([builtinPlugins], ajv);
     expect([...registry.keys()].sort()).to.deep.equal([
       ...['media/add-border', 'media/add-watermark', 'media/convert', 'media/crop'],
-      ...['media/resize', 'media/rotate', 'pipeline'],
+      ...['media/info', 'media/resize', 'media/rotate', 'pipeline'],
       ...['text/diff-two-strings', 'text/remove-stopwords'],
     ]);
     // The loader itself checks others alone.
