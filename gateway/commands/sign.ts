@@ -4,6 +4,7 @@ import { asSchema } from '../../schemas/json-schema.js';
 import { parseTime } from '../../schemas/keywords/future.js';
 import { inputError, requireValid } from '../errors.js';
 import type { KeyInputs } from '../keys/inputs.js';
+import { recipeScope } from '../keys/schemas.js';
 import { helperAt, helperUrl } from '../plugins/paths.js';
 import { longestDays, noSignatureProblem, readUnsigned } from '../signing/signed-url.js';
 import { type OpenKeys, parseDuration, parseExpiry, withKeys } from './open.js';
@@ -47,6 +48,7 @@ export function registerSign(program: Command, open: OpenKeys, terminal: Termina
 async function serviceAt(path: string, services: readonly string[]): Promise<string> {
   const service = helperAt(path, services);
   if (service !== undefined) return service;
+  if (new RegExp(recipeScope).test(path.slice(1))) return path.slice(1);
   // Imported here, so that help need not wait for the search of the nearest path.
   const { noHelperAt } = await import('../plugins/discover.js');
   throw inputError([{ field: 'url', problem: noHelperAt(path, services) }]);

@@ -25,6 +25,7 @@ import {
   keyState,
   parseKey,
   randomBase62,
+  recipeOf,
   type Secret,
   scopeAllows,
   secretEnded,
@@ -211,6 +212,11 @@ function createKeyChanges(store: KeyStore, inputs: KeyInputs, signing: SigningSe
       if (tooLong !== undefined) throw inputError([{ field: 'expires_at', problem: tooLong }]);
       if (!scopeAllows(key.scopes, service)) {
         const problem = `names ${service}, which ${id} may not call; it may call ${key.scopes?.join(', ')}`;
+        throw inputError([{ field: 'url', problem }]);
+      }
+      const recipe = recipeOf(service);
+      if (recipe !== undefined && !(await store.recipe(key.tenant_id, recipe))) {
+        const problem = `names the recipe ${recipe}, which the key's tenant does not have`;
         throw inputError([{ field: 'url', problem }]);
       }
       return signUrl({ url, kid: id, secret: signing.current(id, key.signing_version), exp });

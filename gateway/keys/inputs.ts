@@ -1,12 +1,13 @@
 import { compileFields } from '../../schemas/fields.js';
 import { createAdminVocabulary } from '../../schemas/vocabulary.js';
+import { recipesFolder } from '../plugins/paths.js';
 import { knownScopes, type TenantLimits } from './model.js';
 import {
   auditSchema,
   keyPageSchema,
   keySchema,
   limitsSchema,
-  recipeSchema,
+  recipeScope,
   rotationSchema,
   tenantPageSchema,
   tenantSchema,
@@ -46,8 +47,8 @@ export type KeyInputs = ReturnType<typeof createKeyInputs>;
 
 /** The checks of all inputs of the administration; `services` are the ids of all helpers. */
 export function createKeyInputs(services: () => readonly string[], now: () => number) {
-  const scopes = () => knownScopes(services());
-  const ajv = createAdminVocabulary({ knownScopes: scopes, now });
+  const scopes = () => [...knownScopes(services()), `${recipesFolder}*`];
+  const ajv = createAdminVocabulary({ knownScopes: scopes, scopePattern: recipeScope, now });
   return {
     tenant: compileFields<{ name: string }>(ajv, tenantSchema),
     key: compileFields<IssueOptions>(ajv, keySchema),
@@ -56,14 +57,9 @@ export function createKeyInputs(services: () => readonly string[], now: () => nu
     tenantPage: compileFields<WithLimit<PageQuery>>(ajv, tenantPageSchema),
     keyPage: compileFields<WithLimit<PageQuery>>(ajv, keyPageSchema),
     audit: compileFields<WithLimit<AuditQuery>>(ajv, auditSchema),
-    /** Of any form: the compiler of recipes names what is wrong. */
-    recipe: {
-      ...compileFields<object>(ajv, recipeSchema),
-      check: (value: object) => ({ value, problems: [] }),
-    },
     /** For an operation without input. */
     nothing: compileFields<object>(ajv, { properties: {} }),
-    /** What a scope can be at the moment. */
+    /** What a scope can be at the moment, besides `recipeScope`. */
     knownScopes: scopes,
   };
 }

@@ -172,6 +172,11 @@ export function recipeId(name: string): string {
   return `${recipesFolder}${name}`;
 }
 
+/** The name of the recipe that has this id. */
+export function recipeOf(id: string): string | undefined {
+  return id.startsWith(recipesFolder) ? id.slice(recipesFolder.length) : undefined;
+}
+
 export function viewAudit(entry: AuditEntry) {
   return { ...entry, at: iso(entry.at) };
 }

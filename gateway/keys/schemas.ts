@@ -1,5 +1,6 @@
 import { limitBounds } from '../../schemas/config/config.js';
 import type { FieldsSchema } from '../../schemas/fields.js';
+import { recipesFolder } from '../plugins/paths.js';
 
 /** Inputs of pages, JSON API, OpenAPI document and command line: the one place of each bound. */
 
@@ -23,6 +24,9 @@ export const recipeName = {
   form: '1 to 63 of a-z, 0-9 and "-", not beginning with "-"',
 } as const;
 
+/** A scope for one recipe of the key's tenant, which may be made later: a regular expression. */
+export const recipeScope = `^${recipesFolder}${recipeName.pattern.slice(1)}`;
+
 const keyId = {
   type: 'string',
   pattern: '^key_[0-9A-Za-z]{1,40}$',
@@ -45,7 +49,8 @@ export const keySchema = {
       maxItems: maxScopes,
       scopes: true,
       form: `a list of 1 to ${maxScopes} helpers or groups such as text/*`,
-      description: 'Helpers that the key may call, by id or as a group; left out, it may call every helper.',
+      description:
+        'Helpers that the key may call, by id or as a group; left out, it may call every one. `recipes/<name>` is a recipe of the tenant.',
       examples: [['text/*']],
     },
     expires_at: {
@@ -85,21 +90,6 @@ export const limitsSchema = {
       description: 'Share of the workers when all are busy.',
     },
   },
-} as const satisfies FieldsSchema;
-
-/** What a recipe's definition has, for documentation. */
-export const recipeSchema = {
-  properties: {
-    summary: { type: 'string', description: 'What comes of it, in a line.' },
-    input: { type: 'object', description: 'What is narrowed of its parameters, and their defaults.' },
-    steps: {
-      type: 'array',
-      items: { type: 'object' },
-      description: 'The helpers that run one after another: each has `use`, and its parameters.',
-    },
-    format: { type: 'string', description: "The picture's format; left out, callers choose." },
-  },
-  required: ['steps'],
 } as const satisfies FieldsSchema;
 
 export const tenantPageSchema = {

@@ -3,7 +3,7 @@ import type { JsonSchema } from '../../schemas/json-schema.js';
 import { toStandard } from '../../schemas/keywords/keywords.js';
 import { type ErrorCode, errorTable } from '../errors.js';
 import type { KeyInputs } from '../keys/inputs.js';
-import { limitsSchema } from '../keys/schemas.js';
+import { limitsSchema, recipeScope } from '../keys/schemas.js';
 import { createUsageInput } from '../usage/report.js';
 import type { Site } from './site.js';
 
@@ -54,6 +54,25 @@ function defineRoute<Query extends object = object, Body extends object = object
   return { method, path, name, ...operation };
 }
 
+/** A recipe's definition: what is wrong with it, the compiler of recipes says. */
+const recipeFields: Fields<object> = {
+  schema: {
+    properties: {
+      summary: { type: 'string', description: 'What comes of it, in a line.' },
+      input: { type: 'object', description: 'What is narrowed of its parameters, and their defaults.' },
+      steps: {
+        type: 'array',
+        items: { type: 'object' },
+        description: 'The helpers that run one after another: each has `use`, and its parameters.',
+      },
+      format: { type: 'string', description: "The picture's format; left out, callers choose." },
+    },
+    required: ['steps'],
+  },
+  coerce: (texts) => Object.fromEntries(texts),
+  check: (value) => ({ value, problems: [] }),
+};
+
 /** The JSON API: what the operator's pages can do, for programs. Each needs the operator token. */
 export function apiRoutes(inputs: KeyInputs): ApiRoute[] {
   return [
@@ -103,7 +122,7 @@ export function apiRoutes(inputs: KeyInputs): ApiRoute[] {
       summary: "Adds a tenant's recipe, or replaces the one of this name.",
       forMembers: true,
       creates: true,
-      body: inputs.recipe,
+      body: recipeFields,
       data: shape({ recipe: ref('Recipe') }),
       async run({ site, params: { name = '', recipe = '' }, body, actor, answer }) {
         const saved = await site.admin.putRecipe(name, recipe, body, actor);
@@ -328,7 +347,8 @@ const failures: readonly (readonly [ErrorCode, ...ErrorCode[]])[] = [
 
 /** The OpenAPI 3.1 document, from the table and schemas that serve it; `scopes` is what a key's scope can be. */
 export function openApiDocument(routes: readonly ApiRoute[], baseUrl: string, scopes: readonly string[]) {
-  const plain = (schema: JsonSchema) => toStandard(schema, { knownScopes: () => scopes });
+  const plain = (schema: JsonSchema) =>
+    toStandard(schema, { knownScopes: () => scopes, scopePattern: recipeScope });
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
     const path = route.path.replace(/:(\w+)/g, '{$1}');

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { OutboundBudget } from '../http/outbound-budget.js';
 import type { Jobs } from '../jobs/jobs.js';
 import type { KeyAdmin } from '../keys/admin.js';
+import { recipeId } from '../keys/model.js';
 import type { KeyStore } from '../keys/store.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import type { UsageMeter } from '../usage/meter.js';
@@ -19,6 +20,19 @@ export type HealthFact = { name: string; value: string; state: 'good' | 'warn' |
 
 /** A helper: `picture` if it may answer with one, `effects` if it accepts POST alone and no signed url. */
 export type Service = { id: string; summary: string; picture: boolean; effects?: boolean };
+
+/** What the keys of a tenant can call: every helper, and the tenant's recipes. */
+export async function servicesFor(
+  { admin, services }: Pick<Site, 'admin' | 'services'>,
+  tenant: string,
+): Promise<Service[]> {
+  const { recipes } = await admin.listRecipes(tenant);
+  const own = recipes.map(({ name, summary }) => {
+    const described = typeof summary === 'string' ? summary : 'A recipe of this tenant.';
+    return { id: recipeId(name), summary: described, picture: true };
+  });
+  return [...services(), ...own];
+}
 
 /** What the site needs: the stores that it shares with the API, and nothing else of it. */
 export interface SiteOptions {

@@ -27,6 +27,8 @@ export interface Abilities {
   canEncode?: CanEncode;
   /** What `scopes` accepts; read at each validation, because helpers come and go. */
   knownScopes?: () => readonly string[];
+  /** What `scopes` accepts besides: a regular expression. */
+  scopePattern?: string;
   /** Wall clock in ms, for `future`. */
   now?: () => number;
 }

@@ -4,23 +4,27 @@ import { type Keyword, switchedOn } from './keyword.js';
 
 const mostListed = 20;
 
-/** `scopes: true` on a list: each item is one of the known scopes. A problem names all that are not, each with the nearest. */
+/** `scopes: true` on a list: each item is one of the known scopes, or of a form whose names are known elsewhere. A problem names all that are not, each with the nearest. */
 export const scopes: Keyword<true, unknown[]> = {
   name: 'scopes',
   type: 'array',
   ...switchedOn,
-  prepare:
-    (_, __, { knownScopes = () => [] }) =>
-    (value) => {
+  prepare: (_, __, { knownScopes = () => [], scopePattern }) => {
+    const form = scopePattern === undefined ? undefined : new RegExp(scopePattern);
+    const isForm = (scope: unknown) => typeof scope === 'string' && form?.test(scope) === true;
+    return (value) => {
       const known = knownScopes();
-      const unknown = value.filter((scope) => !known.includes(scope as string));
+      const unknown = value.filter((scope) => !known.includes(scope as string) && !isForm(scope));
       if (unknown.length === 0) return { value };
       const problems = unknown.map((scope) => unknownScope(scope, known));
       return { problem: problems.join('; ') + knownScopesHint(unknown, known) };
-    },
-  standard(_, plain, { knownScopes = () => [] }) {
+    };
+  },
+  standard(_, plain, { knownScopes = () => [], scopePattern: pattern }) {
     const known = knownScopes();
-    return { ...plain, items: { type: 'string', ...(known.length > 0 && { enum: known }) } };
+    if (known.length === 0) return { ...plain, items: { type: 'string' } };
+    const listed = pattern === undefined ? { enum: known } : { anyOf: [{ enum: known }, { pattern }] };
+    return { ...plain, items: { type: 'string', ...listed } };
   },
 };
 

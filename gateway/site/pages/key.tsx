@@ -1,6 +1,7 @@
 import { inputError } from '../../errors.js';
 import type { KeyView } from '../../keys/model.js';
 import { formState, get, post, postOnce, refused, type TenantCall } from '../page.js';
+import { servicesFor } from '../site.js';
 import { ConfirmPage, Page } from './document.js';
 import { Choices, Facts, Form, Moment, Notice, Scopes, StateLabel, Table } from './elements.js';
 import { findKey, keyHref, keyPath, newKeyPage } from './keys.js';
@@ -61,6 +62,7 @@ async function keyPage(call: TenantCall, problem?: string) {
   const key = await findKey(call);
   const { name } = call.tenant;
   const base = keyHref(call, key);
+  const services = await servicesFor(call.site, name);
   const message = doneMessages[call.query.get('done') ?? ''];
   return (
     <Page tenant={name} title={key.label ?? key.id}>
@@ -90,7 +92,7 @@ async function keyPage(call: TenantCall, problem?: string) {
       )}
       {key.state === 'active' && (
         <>
-          <SigningPanel site={call.site} href={base} scopes={key.scopes} />
+          <SigningPanel site={call.site} services={services} href={base} scopes={key.scopes} />
           <section class="panel">
             <h2>Rotate</h2>
             <p>

@@ -3,8 +3,9 @@ import { GatewayError } from '../../errors.js';
 import type { IssueOptions } from '../../keys/inputs.js';
 import { type KeyView, type KeyWithSecrets, knownScopes, scopeAllows, viewKey } from '../../keys/model.js';
 import { isKeyId, keySchema } from '../../keys/schemas.js';
+import { recipesFolder } from '../../plugins/paths.js';
 import { formState, get, type PageCall, postOnce, readList, refused, type TenantCall } from '../page.js';
-import type { Service } from '../site.js';
+import { type Service, servicesFor } from '../site.js';
 import { Page, ShownPage } from './document.js';
 import {
   CopyBox,
@@ -59,7 +60,7 @@ async function tenantKeysPage(call: TenantCall) {
       </Empty>
       <KeyTable tenant={name} keys={keys} />
       <NextPage href={next && `/tenants/${name}?after=${encodeURIComponent(next)}`} />
-      <IssueForm tenant={name} services={site.services()} />
+      <IssueForm tenant={name} services={await servicesFor(site, name)} />
     </Page>
   );
 }
@@ -130,7 +131,7 @@ function KeyTable({ tenant, keys }: { tenant: string; keys: readonly KeyView[] }
 function IssueForm({ tenant, services }: { tenant: string; services: readonly Service[] }) {
   const { values, problems } = useContext(ViewContext).form;
   const summaries = new Map(services.map(({ id, summary }) => [id, summary]));
-  const scopes = knownScopes(services.map(({ id }) => id));
+  const scopes = [...new Set([...knownScopes(services.map(({ id }) => id)), `${recipesFolder}*`])].sort();
   return (
     <section class="panel" id="issue">
       <h2>Issue a key</h2>
@@ -152,9 +153,7 @@ function IssueForm({ tenant, services }: { tenant: string; services: readonly Se
                 <input type="checkbox" name={`scope:${scope}`} checked={values.has(`scope:${scope}`)} />{' '}
                 <span>
                   <code>{scope}</code>
-                  <small>
-                    {summaries.get(scope) ?? 'Every helper in this group, those added later too.'}
-                  </small>
+                  <small>{summaries.get(scope) ?? groupSummary(scope)}</small>
                 </span>
               </label>
             ))}
@@ -178,6 +177,11 @@ function IssueForm({ tenant, services }: { tenant: string; services: readonly Se
   );
 }
 
+function groupSummary(scope: string): string {
+  const what = scope === `${recipesFolder}*` ? 'Every recipe of this tenant' : 'Every helper in this group';
+  return `${what}, those added later too.`;
+}
+
 /** Reads the form; the administration checks it. */
 function readIssueForm(form: ReadonlyMap<string, string>): IssueOptions {
   const scopes = [...form.keys()].filter((name) => name.startsWith('scope:')).map((name) => name.slice(6));
@@ -189,13 +193,13 @@ function readIssueForm(form: ReadonlyMap<string, string>): IssueOptions {
 }
 
 /** Answers the form itself: a redirect would have to store the secret. The form's mark makes a reload harmless. */
-export function newKeyPage(
+export async function newKeyPage(
   { site, tenant }: TenantCall,
   { id, key, scopes }: { id: string; key: string; scopes: readonly string[] | null },
   note: string,
 ) {
   const page = `/tenants/${tenant.name}/keys/${id}`;
-  const allowed = site.services().filter((service) => scopeAllows(scopes, service.id));
+  const allowed = (await servicesFor(site, tenant.name)).filter((service) => scopeAllows(scopes, service.id));
   // A text helper where the key may call one, as it needs no picture.
   const service = allowed.find((each) => each.id.startsWith('text/')) ?? allowed[0];
   return (

@@ -11,7 +11,7 @@ import {
   type TenantCall,
 } from '../page.js';
 import { expiries, type SignedAddress, signAddress, whyNoPreview } from '../sign-address.js';
-import type { Site } from '../site.js';
+import { type Service, type Site, servicesFor } from '../site.js';
 import { ConfirmPage, Page, ShownPage } from './document.js';
 import { Choices, CopyBox, Field, Form, Moment, Notice } from './elements.js';
 import { findKeyRow, keyHref, keyPath } from './keys.js';
@@ -40,27 +40,27 @@ function withLiveKey(run: (call: TenantCall, key: KeyWithSecrets) => Answer | Pr
 }
 
 async function signSubmitted(call: TenantCall, key: KeyWithSecrets): Promise<PageAnswer> {
-  const { site, form } = call;
+  const { site, form, tenant } = call;
   const { apiUrl } = site;
   try {
     const signed = await signAddress(form, {
       sign: (asked) => site.admin.signUrl(key.id, asked),
-      services: site.services(),
+      services: await servicesFor(site, tenant.name),
       apiUrl,
       now: site.now(),
     });
     const shows = signed.picture && whyNoPreview(site.baseUrl, apiUrl) === undefined;
-    const page = signPage(call, key, signed);
+    const page = await signPage(call, key, signed);
     return { page, form: { values: form, problems: {} }, picturesOf: shows ? apiUrl : undefined };
   } catch (error) {
-    return refused(formState(error, form, 'url'), signPage(call, key));
+    return refused(formState(error, form, 'url'), await signPage(call, key));
   }
 }
 
-function signPage(call: TenantCall, key: KeyWithSecrets, signed?: SignedAddress) {
+async function signPage(call: TenantCall, key: KeyWithSecrets, signed?: SignedAddress) {
   const { site, tenant } = call;
   const base = keyHref(call, key);
-  const example = exampleFor(site, key.scopes);
+  const example = exampleFor(await servicesFor(site, tenant.name), key.scopes);
   const noPreview = whyNoPreview(site.baseUrl, site.apiUrl);
   return (
     <Page tenant={tenant.name} title="Sign an address">
@@ -136,8 +136,14 @@ function confirmRotatePage(call: TenantCall, key: KeyWithSecrets) {
 }
 
 /** The part of a key's page that is about signed urls; the secret is not on it. */
-export function SigningPanel(props: { site: Site; href: string; scopes: readonly string[] | null }) {
-  const { site, href, scopes } = props;
+export function SigningPanel(props: {
+  site: Site;
+  /** What the tenant's keys can call. */
+  services: readonly Service[];
+  href: string;
+  scopes: readonly string[] | null;
+}) {
+  const { site, services, href, scopes } = props;
   return (
     <section class="panel" id="signed-urls">
       <h2>Signed urls</h2>
@@ -147,7 +153,7 @@ export function SigningPanel(props: { site: Site; href: string; scopes: readonly
       </p>
       {site.signing.available ? (
         <>
-          <SignForm href={href} example={exampleFor(site, scopes)} />
+          <SignForm href={href} example={exampleFor(services, scopes)} />
           <h3>In your own program</h3>
           <p>
             With the signing secret a program signs by itself:{' '}
@@ -265,8 +271,8 @@ function imageTag(url: string): string {
 const exampleParameters = 'url=https%3A%2F%2Fexample.com%2Fphoto.jpg';
 
 /** An address for a key to be signed with: of a helper that gives pictures, where the key may call one. */
-function exampleFor(site: Pick<Site, 'services'>, scopes: readonly string[] | null): string {
-  const allowed = site.services().filter(({ id }) => scopeAllows(scopes, id));
+function exampleFor(services: readonly Service[], scopes: readonly string[] | null): string {
+  const allowed = services.filter(({ id }) => scopeAllows(scopes, id));
   const { id, picture } = allowed.find((each) => each.picture) ??
     allowed[0] ?? { id: 'helper', picture: false };
   return picture ? `/${id}?${exampleParameters}` : `/${id}`;

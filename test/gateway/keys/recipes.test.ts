@@ -77,6 +77,44 @@ describe('keys/recipe-changes', () => {
   });
 });
 
+describe('scopes for recipes', () => {
+  let world: VerifierWorld;
+  beforeEach(async () => {
+    world = await createVerifierWorld();
+  });
+  afterEach(() => world.close());
+
+  it('are recipes/* and any name that a recipe can have, also before there is one', async () => {
+    const issue = (scopes: string[]) => world.admin.issueKey('acme', { scopes }, 'ann');
+    expect((await issue(['recipes/card', 'recipes/*'])).scopes).to.deep.equal(['recipes/card', 'recipes/*']);
+    for (const scope of [
+      'recipes/Card',
+      'recipes/',
+      'recipes/a/b',
+      'recipe/card',
+      'recipes/*/a',
+      'xrecipes/a',
+    ])
+      expect(
+        (await error(issue([scope]))).details?.map(({ field }) => field),
+        scope,
+      ).to.deep.equal(['scopes']);
+  });
+
+  it('let a url be signed for a recipe that the tenant has, and for no other', async () => {
+    const { admin } = world;
+    await admin.createTenant('globex', 'ann');
+    await admin.putRecipe('globex', 'card', card, 'ann');
+    const { id } = await admin.issueKey('acme', { scopes: ['recipes/*'] }, 'ann');
+    const exp = world.wall / 1000 + 60;
+    const sign = () =>
+      admin.signUrl(id, { url: 'https://api.example/recipes/card', service: 'recipes/card', exp });
+    expect((await error(sign())).details?.[0]?.problem).to.include('the recipe card');
+    await admin.putRecipe('acme', 'card', card, 'ann');
+    expect(await sign()).to.match(/^https:\/\/api\.example\/recipes\/card\?.*sig=/);
+  });
+});
+
 describe('keys/recipe-cache', () => {
   let world: VerifierWorld;
   let recipes: ReturnType<typeof createTenantRecipes>;

@@ -453,7 +453,10 @@ describe('site/openapi', () => {
     const { label, scopes } = issue?.schema.properties ?? {};
     expect(label).to.include({ minLength: 1, maxLength: 100 });
     expect(scopes).to.include({ minItems: 1, maxItems: 100 });
-    expect(scopes?.items).to.have.property('enum').that.includes.members(['text/*', 'text/diff-two-strings']);
+    const { anyOf } = (scopes?.items ?? {}) as JsonSchema;
+    const [{ enum: known }, { pattern }] = anyOf as [JsonSchema, JsonSchema];
+    expect(known).to.include.members(['text/*', 'text/diff-two-strings', 'recipes/*']);
+    expect('recipes/card').to.match(new RegExp(pattern as string));
     const list = operationAt('GET /api/tenants/{name}/keys')?.parameters ?? [];
     const limit = { type: 'integer', minimum: 1, maximum: 1000, default: 100 };
     expect(list.find(({ name }) => name === 'limit')?.schema).to.deep.equal(limit);
