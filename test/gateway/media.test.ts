@@ -30,7 +30,9 @@ const harmless: Record<string, Record<string, string>> = {
   'media/add-border': { width: '2' },
   'media/add-watermark': { text: '.', font_size: '4', position: 'tl' },
   'media/convert': {},
+  'media/crop': { left: '1', top: '1' },
   'media/resize': { width: '36' },
+  'media/rotate': { angle: '360' },
 };
 
 const hexBytes = (color: string) => [...Buffer.from(color.slice(1), 'hex')];

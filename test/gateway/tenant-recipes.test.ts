@@ -54,7 +54,7 @@ describe('the recipes of tenants', function () {
     body.set('file', new Blob([new Uint8Array(picture)]), 'picture');
     return body;
   };
-  const code = ({ status, json }: Answer) => `${status} ${json?.error.code}`;
+  const code = ({ status, json }: Answer) => `${status} ${json?.error?.code}`;
   async function edgeOf({ status, bytes }: Answer): Promise<number[]> {
     expect(status).to.equal(200);
     const { data, info } = await sharp(bytes).removeAlpha().raw().toBuffer({ resolveWithObject: true });

@@ -274,13 +274,8 @@ describe('limits of tools', () => {
     const { key } = await api.manage('/api/tenants/demo/keys', { scopes: ['media/*', 'counted'] });
     const agent = await modernAgent(api.url, key);
     const names = (await agent.listTools()).tools.map(({ name }) => name);
-<<<<<<< HEAD
-    const media = ['add-border', 'add-watermark', 'convert', 'crop', 'resize', 'rotate'];
+    const media = ['add-border', 'add-watermark', 'convert', 'crop', 'info', 'resize', 'rotate'];
     expect(names).to.deep.equal(['counted', ...media.map((name) => `media_${name}`)]);
-=======
-    const media = ['media_add-border', 'media_add-watermark', 'media_convert', 'media_info', 'media_resize'];
-    expect(names).to.deep.equal(['counted', ...media]);
->>>>>>> t-A
     const { content } = await agent.callTool({ name: 'file' });
     expect(content[0].text).to.equal('scope_denied: This API key may not call this helper.');
     await agent.close();
