@@ -328,6 +328,24 @@ describe('what tasks are likely to cost', () => {
   }
 });
 
+describe('what calls of several helpers are likely to cost', () => {
+  const steps = (...services: string[]): Task => ({
+    ...png,
+    context: { service: 'pipeline', request_id: 'r' },
+    steps: services.map((service) => ({ plugin: service, service, input: {}, names: {} })),
+  });
+
+  it('is learned for the same helpers in any order, and forgotten where callers choose ever others', () => {
+    const costs = new Costs();
+    costs.learn(steps('a', 'b', 'a'), 900, true);
+    costs.learn(steps('b'), 10, true);
+    expect(costs.estimate(steps('b', 'a'))).to.equal(900);
+    expect(costs.estimate(steps('b'))).to.equal(10);
+    for (let at = 0; at < 1_000; at += 1) costs.learn(steps('a', `c${at}`), 10, true);
+    expect(costs.estimate(steps('b', 'a'))).to.be.below(20);
+  });
+});
+
 describe('the pool', () => {
   it('counts a call that is known to be heavy for several slots', async () => {
     // A machine that stalls may take as long for what is light: then nothing is known to be heavy.

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
+import sharp from 'sharp';
 import type { TaskCall } from '../../pool/context/messages.js';
 import type { PoolError } from '../../pool/errors.js';
 import { importPlugin } from '../../pool/plugin.js';
@@ -13,6 +14,7 @@ import { createWorkers, type Workers, type WorkersOptions } from '../../pool/wor
 import { fixture } from '../fixtures.js';
 import { rejection } from '../gateway/download/raw-server.js';
 import { until } from '../needs.js';
+import { plain, pngOf } from './image/pictures.js';
 import { callTask, codeOf, dataOf, poolOf, run, workerSettings } from './worker-settings.js';
 
 const whole = { ...workerSettings, lean: false };
@@ -244,6 +246,51 @@ describe('what a plugin sets up', function () {
     for (let times = 0; times < 2; times += 1) {
       expect((await rejection(counted())).message).to.match(/counts\.mjs: setup failed/);
     }
+  });
+});
+
+describe('the plugins of a call’s steps', function () {
+  this.timeout(30_000);
+  const [copy, choosy] = ['copy', 'choosy'].map((service) => ({
+    service,
+    url: pathToFileURL(fixture(`plugins/steps/steps/${service}.mjs`)).href,
+  })) as [{ service: string; url: string }, { service: string; url: string }];
+  const modules = [copy, choosy];
+  let pool: Pool;
+  afterEach(() => pool.close());
+
+  async function runSteps(...chosen: typeof modules) {
+    const bytes = await pngOf(plain(20, 10, [9, 90, 200]));
+    const steps = chosen.map(({ service, url }) => ({
+      service,
+      plugin: url,
+      input: { level: 1, format: 'webp' },
+      names: {},
+    }));
+    const task = {
+      ...callTask('pipeline', { format: 'png' }, ''),
+      steps,
+      files: { file: { bytes, type: '' } },
+    };
+    const outcome = await run(pool, task);
+    if (!outcome.ok || !('bytes' in outcome.value)) throw new Error(JSON.stringify(outcome));
+    const { width, height } = await sharp(outcome.value.bytes).metadata();
+    return `${width} × ${height}`;
+  }
+
+  it('are loaded by a thread that replaces another, one after another', async () => {
+    pool = poolOf({ worker: { ...workerSettings, lean: false, plugins: Promise.resolve(modules) } });
+    await pool.start();
+    expect(await runSteps(copy, choosy, copy)).to.equal('26 × 16');
+    expect(await codeOf(run(pool, callTask('exit')))).to.equal('internal');
+    expect(await runSteps(choosy, copy)).to.equal('24 × 14');
+  });
+
+  it('are loaded with the first call that needs them', async () => {
+    const onDemand = (url: string) => modules.find((each) => each.url === url);
+    pool = poolOf({ worker: { ...workerSettings, hooks: { onDemand } } });
+    await pool.start();
+    expect(await runSteps(choosy, copy)).to.equal('24 × 14');
   });
 });
 
