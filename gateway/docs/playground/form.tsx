@@ -113,19 +113,19 @@ interface StepsViewProps {
 
 /** A list of steps, each with a copy of its helper's form. Their JSON is in the hidden input, which is what is sent. */
 function StepsView({ control, helpers, most }: StepsViewProps) {
-  const { path, description } = control;
+  const { path } = control;
   return (
     <fieldset class="steps wide">
       <legend>{path}</legend>
-      <p class="hint">{description}</p>
+      <p class="hint">{`1 to ${most} helpers. Each works on the picture that the one before has made.`}</p>
       <div class="field" hidden {...dataOf(control)}>
         <input type="hidden" id="steps-json" data-input={path} data-shown-by="add-step" />
       </div>
       <ol id="steps" data-most={most} />
       <div class="field">
-        <Label id="add-step" text="Next step" note="one at least" />
+        <Label id="add-step" text="Next step" />
         <div class="beside">
-          <select {...plainInput('add-step', true)}>
+          <select {...plainInput('add-step')}>
             {helpers.map(({ id }) => (
               <option key={id} value={id}>
                 {id}
@@ -136,23 +136,32 @@ function StepsView({ control, helpers, most }: StepsViewProps) {
             Add
           </button>
         </div>
-        <p class="hint" id="add-step-hint">{`Up to ${most} steps, which run from top to bottom.`}</p>
+        <p class="hint" id="add-step-hint">
+          It comes after the others.
+        </p>
       </div>
       {helpers.map((helper) => (
         <StepTemplate key={helper.id} id={helper.id} hint={helper.declaration.summary}>
-          {helper.parameters.properties
-            .filter(({ name }) => !callParameters.includes(name))
-            .map(({ name, schema, required }) => {
-              const root = helper.declaration.input;
-              return (
-                <ControlView key={name} control={controlOf(name, schema, { root, required })} prefix="step" />
-              );
-            })}
+          {stepControls(helper).map((each) => (
+            <ControlView key={each.path} control={each} prefix="step" />
+          ))}
         </StepTemplate>
       ))}
       <StepTemplate id="" hint="No helper of this name can be a step here." />
     </fieldset>
   );
+}
+
+/** A helper's controls in a step, where a file comes by its url alone, and the call has the picture and its format. */
+function stepControls({ declaration: { files, input: root }, parameters }: Helper): Control[] {
+  return parameters.properties
+    .filter(({ name }) => !callParameters.includes(name))
+    .map(({ name, schema, required }) => {
+      const file = files.find(({ parameter }) => parameter === name);
+      if (!file) return controlOf(name, schema, { root, required });
+      const description = [describeFile(file), 'A public https address.'].filter(Boolean).join(' ');
+      return controlOf(name, { ...schema, description, format: 'uri' }, { root, required });
+    });
 }
 
 /** What the script copies for a step; it gives the copy ids of its own. */

@@ -62,6 +62,19 @@ describe('the playground’s pages', () => {
     }
   });
 
+  it('of steps have a form for each helper that can be one, and lead to where recipes are made', () => {
+    const { html } = get('helper=pipeline', { keySite: () => 'https://keys.example' });
+    const forms = [...html.matchAll(/<template data-step-of="([^"]*)">(.*?)<\/template>/gs)];
+    expect(forms.map(([, id]) => id))
+      .to.include('media/resize')
+      .and.not.include('text/remove-stopwords');
+    for (const [, id, form] of forms) {
+      expect(form, id).not.to.match(/data-path="(?:url|file|format|quality|dryrun)"|type="file"/);
+    }
+    expect(html).to.include('href="https://keys.example/recipes/new"');
+    expect(get('helper=pipeline').html).not.to.include('/recipes/new');
+  });
+
   it('of an unknown helper are 404 and name the one that is near', () => {
     const { html, status } = get('helper=text/diff-two-string');
     expect(status).to.equal(404);
