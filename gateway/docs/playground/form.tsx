@@ -1,18 +1,22 @@
 import type { ComponentChildren } from 'preact';
 import type { FileField } from '../../../schemas/declared-helper.js';
 import { describeFile } from '../../../schemas/parameters/compile-schema.js';
+import { callParameters } from '../../../schemas/parameters/parameters.js';
 import type { Helper } from '../../plugins/registry.js';
 import type { Assets } from '../doc-route.js';
-import { type ChoiceControl, type Control, controlOf, type FieldControl } from './controls.js';
+import { ControlView, dataOf, Label, plainInput } from './control-view.js';
+import { type Control, controlOf } from './controls.js';
 
 interface HelperFormProps {
   helper: Helper;
+  /** The helpers that can be its steps, where it runs others. */
+  steps: readonly Helper[] | undefined;
   assets: Assets;
   keySite: string | undefined;
 }
 
 /** The form of a helper. Nothing in it is sent by the browser: the script makes the call, with the key in a header. */
-export function HelperForm({ helper, assets, keySite }: HelperFormProps) {
+export function HelperForm({ helper, steps, assets, keySite }: HelperFormProps) {
   const { id, declaration, parameters } = helper;
   const { files, output, examples, input: root } = declaration;
   const ofFiles = new Set(files.map(({ parameter }) => parameter));
@@ -46,9 +50,14 @@ export function HelperForm({ helper, assets, keySite }: HelperFormProps) {
         {files.map((file) => (
           <FileView key={file.field} file={file} assets={assets} />
         ))}
-        {own.map(({ name, schema, required }) => (
-          <ControlView key={name} control={controlOf(name, schema, { root, required })} />
-        ))}
+        {own.map(({ name, schema, required }) => {
+          const control = controlOf(name, schema, { root, required });
+          return steps && name === 'steps' ? (
+            <StepsView key={name} control={control} helpers={steps} most={Number(schema.maxItems)} />
+          ) : (
+            <ControlView key={name} control={control} />
+          );
+        })}
       </div>
       <div class="actions">
         <button type="submit" id="send">
@@ -93,6 +102,87 @@ export function KeySource({ keySite }: { keySite: string | undefined }) {
       No key yet? Use the one that the gateway’s first start printed, or get one at the{' '}
       <a href={keySite}>key site</a>.
     </>
+  );
+}
+
+interface StepsViewProps {
+  control: Control;
+  helpers: readonly Helper[];
+  most: number;
+}
+
+/** A list of steps, each with a copy of its helper's form. Their JSON is in the hidden input, which is what is sent. */
+function StepsView({ control, helpers, most }: StepsViewProps) {
+  const { path } = control;
+  return (
+    <fieldset class="steps wide">
+      <legend>{path}</legend>
+      <p class="hint">{`1 to ${most} helpers. Each works on the picture that the one before has made.`}</p>
+      <div class="field" hidden {...dataOf(control)}>
+        <input type="hidden" id="steps-json" data-input={path} data-shown-by="add-step" />
+      </div>
+      <ol id="steps" data-most={most} />
+      <div class="field">
+        <Label id="add-step" text="Next step" />
+        <div class="beside">
+          <select {...plainInput('add-step')}>
+            {helpers.map(({ id }) => (
+              <option key={id} value={id}>
+                {id}
+              </option>
+            ))}
+          </select>
+          <button type="button" id="add-step-button" class="quiet-button">
+            Add
+          </button>
+        </div>
+        <p class="hint" id="add-step-hint">
+          It comes after the others.
+        </p>
+      </div>
+      {helpers.map((helper) => (
+        <StepTemplate key={helper.id} id={helper.id} hint={helper.declaration.summary}>
+          {stepControls(helper).map((each) => (
+            <ControlView key={each.path} control={each} prefix="step" />
+          ))}
+        </StepTemplate>
+      ))}
+      <StepTemplate id="" hint="No helper of this name can be a step here." />
+    </fieldset>
+  );
+}
+
+/** A helper's controls in a step, where a file comes by its url alone, and the call has the picture and its format. */
+function stepControls({ declaration: { files, input: root }, parameters }: Helper): Control[] {
+  return parameters.properties
+    .filter(({ name }) => !callParameters.includes(name))
+    .map(({ name, schema, required }) => {
+      const file = files.find(({ parameter }) => parameter === name);
+      if (!file) return controlOf(name, schema, { root, required });
+      const description = [describeFile(file), 'A public https address.'].filter(Boolean).join(' ');
+      return controlOf(name, { ...schema, description, format: 'uri' }, { root, required });
+    });
+}
+
+/** What the script copies for a step; it gives the copy ids of its own. */
+function StepTemplate({ id, hint, children }: { id: string; hint: string; children?: ComponentChildren }) {
+  return (
+    <template data-step-of={id}>
+      <li>
+        <fieldset class="group" id="step" data-step={id} tabIndex={-1}>
+          <legend />
+          <p class="hint">{hint}</p>
+          <div class="beside">
+            {['Up', 'Down', 'Remove'].map((title) => (
+              <button key={title} type="button" class="quiet-button small" data-act={title}>
+                {title}
+              </button>
+            ))}
+          </div>
+          <div class="fields">{children}</div>
+        </fieldset>
+      </li>
+    </template>
   );
 }
 
@@ -169,217 +259,4 @@ function describeKind({ kind, types }: FileField): string {
 /** Whether a media type is among these, which may end in `/*`; any is where there are none. */
 function acceptsType(type: string, types: readonly string[] = ['image/*']): boolean {
   return types.some((each) => each === type || (each.endsWith('/*') && type.startsWith(each.slice(0, -1))));
-}
-
-/** One control with its label and hint; the script reads from the `data-` attributes how to get its value. */
-function ControlView({ control, prefix = 'p' }: { control: Control; prefix?: string }) {
-  if (control.kind === 'group') {
-    return <Fieldset control={control}>{viewsOf(control.members, prefix)}</Fieldset>;
-  }
-  if (control.kind === 'variants') {
-    return (
-      <Fieldset control={control}>
-        <FieldView control={control.tag} prefix={prefix} tagOf={control.path} />
-        {control.variants.map(({ value, members }) => (
-          <div
-            class="variant"
-            key={String(value)}
-            data-variant={control.path}
-            data-value={String(value)}
-            hidden
-          >
-            {viewsOf(members, `${prefix}-${value}`)}
-          </div>
-        ))}
-      </Fieldset>
-    );
-  }
-  return <FieldView control={control} prefix={prefix} />;
-}
-
-function viewsOf(members: readonly Control[], prefix: string) {
-  return members.map((member) => <ControlView key={member.path} control={member} prefix={prefix} />);
-}
-
-function Fieldset({ control, children }: { control: Control; children: ComponentChildren }) {
-  return (
-    <fieldset class="group wide" {...dataOf(control)}>
-      <legend>
-        {control.path} {control.required && <span class="optional">required</span>}
-      </legend>
-      {control.description && <p class="hint">{control.description}</p>}
-      <div class="fields">{children}</div>
-    </fieldset>
-  );
-}
-
-/** `tagOf` is the path of the alternatives that it chooses from. */
-function FieldView({ control, prefix, tagOf }: { control: FieldControl; prefix: string; tagOf?: string }) {
-  const { kind, path, required, allowed, description } = control;
-  const id = `${prefix}-${path}`;
-  const isWide = kind === 'json' || (kind === 'text' && control.multiline);
-  const label = <Label id={id} text={path} note={required && kind !== 'switch' && 'required'} />;
-  return (
-    <div class={`field ${kind}${isWide ? ' wide' : ''}`} {...dataOf(control)}>
-      {kind === 'switch' ? (
-        <div class="switch-row">
-          <input {...inputOf(control, id)} type="checkbox" checked={control.default === true} />
-          {label}
-        </div>
-      ) : (
-        <>
-          {label}
-          <Input control={control} id={id} tagOf={tagOf} />
-        </>
-      )}
-      <p class="hint" id={`${id}-hint`}>
-        {description ?? `${allowed.charAt(0).toUpperCase()}${allowed.slice(1)}.`}
-        {kind === 'list' && ' With commas between them.'}
-        {kind === 'json' && ' As JSON.'}
-      </p>
-    </div>
-  );
-}
-
-function Label({ id, text, note }: { id: string; text: string; note?: string | false }) {
-  return (
-    <div class="label">
-      <label id={`${id}-label`} for={id}>
-        {text}
-      </label>
-      {note && (
-        <span class="optional" id={`${id}-required`}>
-          {note}
-        </span>
-      )}
-    </div>
-  );
-}
-
-function dataOf(control: Control) {
-  return {
-    'data-kind': control.kind,
-    'data-path': control.path,
-    'data-types': 'types' in control ? control.types.join(' ') : undefined,
-    'data-default': 'default' in control ? JSON.stringify(control.default) : undefined,
-    'data-required': control.required || undefined,
-    // Without its conditions the script does not send it.
-    'data-only': control.onlyWith && JSON.stringify(control.onlyWith),
-    'data-empty': ('sendsEmpty' in control && control.sendsEmpty) || undefined,
-  };
-}
-
-function Input({ control, id, tagOf }: { control: FieldControl; id: string; tagOf: string | undefined }) {
-  const input = inputOf(control, id);
-  const value = textOf(control.default);
-  const { kind } = control;
-  if (kind === 'choice') return <Select control={control} id={id} tagOf={tagOf} />;
-  if (kind === 'json' || (kind === 'text' && control.multiline)) {
-    const brackets = control.allowed.startsWith('a list') ? '[…]' : '{…}';
-    const own = kind === 'json' ? { rows: 4, placeholder: brackets } : { rows: 6, dir: 'auto' as const };
-    return (
-      <textarea {...input} {...own}>
-        {value}
-      </textarea>
-    );
-  }
-  if (kind === 'text') return <input {...input} type="text" dir="auto" value={value} />;
-  if (kind === 'list') return <input {...input} type="text" value={value} />;
-  const canBeAuto = 'auto' in control && control.auto;
-  const unit = 'unit' in control && control.unit;
-  return (
-    <div class="beside">
-      <input
-        {...input}
-        type="text"
-        inputMode={kind === 'number' || kind === 'fraction' ? 'decimal' : undefined}
-        value={value}
-        placeholder={canBeAuto && control.default === 'auto' ? 'auto' : undefined}
-      />
-      {unit && <span class="unit quiet">{unit}</span>}
-      {canBeAuto && (
-        <button
-          type="button"
-          class="quiet-button small"
-          data-auto={id}
-          aria-pressed="false"
-          aria-describedby={`${id}-label`}
-        >
-          Auto
-        </button>
-      )}
-      {kind === 'color' && <input type="color" class="picker" aria-label="Colour picker" {...follows(id)} />}
-      <Slider control={control} id={id} />
-    </div>
-  );
-}
-
-/** A coarse way to set the text beside it, which is what is sent. */
-function Slider({ control, id }: { control: Control; id: string }) {
-  const fraction = control.kind === 'fraction' && { min: 0, max: 1, step: 0.01 };
-  const range = fraction || (control.kind === 'number' && control.slider && control);
-  if (!range) return null;
-  const { min, max, step } = range;
-  const value = Number(control.default ?? min);
-  return (
-    <input
-      {...{ type: 'range', class: 'slider', min, max, step, value }}
-      aria-label="Slider"
-      {...follows(id)}
-    />
-  );
-}
-
-/** The attributes of a control beside a text. */
-function follows(id: string) {
-  return { 'data-for': id, 'aria-describedby': `${id}-label ${id}-hint` };
-}
-
-interface SelectProps {
-  control: ChoiceControl;
-  id: string;
-  tagOf: string | undefined;
-}
-
-/** One of the options; none where there is no default. */
-function Select({ control, id, tagOf }: SelectProps) {
-  const chosen = 'default' in control ? String(control.default) : undefined;
-  return (
-    <select {...inputOf(control, id)} data-tag={tagOf}>
-      {chosen === undefined && <option value="">{control.required ? 'Choose…' : 'None'}</option>}
-      {control.options.map(String).map((option) => (
-        <option
-          key={option}
-          value={option}
-          selected={option === chosen}
-          data-aliases={control.aliases?.[option]?.join(' ') || undefined}
-        >
-          {option}
-        </option>
-      ))}
-    </select>
-  );
-}
-
-/** The attributes of a control's input. */
-function inputOf({ kind, path, required }: Control, id: string) {
-  return { ...plainInput(id, required && kind !== 'switch'), 'data-input': path };
-}
-
-/** Those of every input. */
-function plainInput(id: string, required = false) {
-  return {
-    id,
-    'aria-describedby': `${required ? `${id}-required ` : ''}${id}-hint`,
-    autocomplete: 'off' as const,
-    autocapitalize: 'none' as const,
-    spellcheck: false,
-  };
-}
-
-/** A default as it is typed. */
-function textOf(value: unknown): string {
-  if (value === undefined) return '';
-  if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) return value.join(', ');
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -23,13 +23,15 @@ export type ShownConfig = Pick<
 
 interface HelperPageProps {
   helper: Helper;
+  /** The helpers that can be its steps, where it runs others. */
+  steps: readonly Helper[] | undefined;
   assets: Assets;
   config: ShownConfig;
   keySite: string | undefined;
 }
 
 /** A helper's page: a form to try it, with the answer and the request beside it, and its reference. */
-export function HelperPage({ helper, assets, config, keySite }: HelperPageProps) {
+export function HelperPage({ helper, steps, assets, config, keySite }: HelperPageProps) {
   const { id, declaration } = helper;
   const { apiUrl } = config;
   return (
@@ -68,7 +70,7 @@ export function HelperPage({ helper, assets, config, keySite }: HelperPageProps)
       </noscript>
       {/* Until the script is there: it would begin with an empty form, and a press before it would be lost. */}
       <div class="bench" inert>
-        <HelperForm helper={helper} assets={assets} keySite={keySite} />
+        <HelperForm helper={helper} steps={steps} assets={assets} keySite={keySite} />
         <div class="outcome">
           <section class="panel" id="result" aria-labelledby="result-title">
             <h2 id="result-title">Answer</h2>
@@ -78,6 +80,7 @@ export function HelperPage({ helper, assets, config, keySite }: HelperPageProps)
             </div>
           </section>
           <RequestPanel />
+          {steps && <RecipePanel keySite={keySite} />}
         </div>
       </div>
       {declaration.description && (
@@ -125,6 +128,35 @@ function RequestPanel() {
       <p class="hint">
         Copied, it reads the key from the environment variable <code>KEY</code>.
       </p>
+    </section>
+  );
+}
+
+/** The steps as a recipe; hidden while there are none. */
+function RecipePanel({ keySite }: { keySite: string | undefined }) {
+  return (
+    <section class="panel" id="recipe" aria-labelledby="recipe-title" hidden>
+      <div class="tabs-row">
+        <h2 id="recipe-title">Recipe</h2>
+        <button type="button" id="copy-recipe" class="quiet-button small">
+          Copy recipe
+        </button>
+      </div>
+      <p class="hint">
+        These steps under a name and with parameters of their own: write <code>{'"{width}"'}</code> in place
+        of a value that callers choose.
+      </p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard */}
+      <section class="view json" aria-label="Recipe as JSON" tabIndex={0}>
+        <code id="recipe-json" />
+      </section>
+      {keySite !== undefined && (
+        <p>
+          <a class="button quiet-button" id="make-recipe" href={new URL('/recipes/new', keySite).href}>
+            Make this a recipe
+          </a>
+        </p>
+      )}
     </section>
   );
 }

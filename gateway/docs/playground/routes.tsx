@@ -8,6 +8,8 @@ import { PageShell } from '../../http/page-shell.js';
 import { isOwnHost } from '../../http/request.js';
 import type { CallContext } from '../../pipeline/stage.js';
 import type { PluginProblem } from '../../plugins/discover.js';
+import { pipelineId } from '../../plugins/paths.js';
+import { stepHelpers } from '../../plugins/recipes/steps.js';
 import type { Helper, Registry } from '../../plugins/registry.js';
 import { type DocRoute, loadAssets, protect } from '../doc-route.js';
 import { KeySource } from './form.js';
@@ -63,8 +65,9 @@ export function createPlayground({ registry, config, keySite, problems }: Playgr
     const variant = `${helper?.id ?? ''} ${JSON.stringify(shown)} ${site ?? ''}`;
     let page = cached.get(variant);
     if (!page) {
+      const steps = helper?.id === pipelineId ? stepHelpers(registry) : undefined;
       const html = helper
-        ? write(helper.id, shown, <HelperPage {...{ helper, assets, config, keySite: site }} />)
+        ? write(helper.id, shown, <HelperPage {...{ helper, assets, config, keySite: site, steps }} />)
         : write('Helpers', shown, <HelperList registry={registry} keySite={site} />);
       page = makeAsset(Buffer.from(html), htmlType);
       if (cached.size < mostCached) cached.set(variant, page);

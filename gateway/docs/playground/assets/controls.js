@@ -2,13 +2,13 @@
 import { all, byId } from './dom.js';
 import { isIdle } from './fields.js';
 
+/** Of a form, or of a step in it. */
 export function enableControls(form) {
   for (const slider of all('.slider', form)) enableBeside(slider, followWithSlider);
   for (const picker of all('.picker', form)) enableBeside(picker, followWithPicker);
   for (const button of all('[data-auto]', form)) enableAuto(button);
   for (const select of all('[data-tag]', form)) enableVariants(form, select);
   enableIdle(form);
-  enableKey();
 }
 
 function whenChanged(input, follow) {
@@ -106,7 +106,7 @@ function enableVariants(form, select) {
   });
 }
 
-function enableKey() {
+export function enableKey() {
   const button = byId('show-key');
   const input = byId('key');
   button.addEventListener('click', () => {

@@ -1,9 +1,14 @@
 /** The form's fields: what they hold as the input of a call, and as texts for the address. */
 import { all } from './dom.js';
 
+/** What is a form's own. A step of it is read as a form by itself. */
+function ownOf(form, selector) {
+  return all(selector, form).filter((each) => each.closest('[data-step], form') === form);
+}
+
 /** The fields that count now: those of an alternative that is not chosen do not, nor what goes with other values than there are. */
 export function activeFields(form) {
-  return all('.field[data-path]', form).filter(
+  return ownOf(form, '.field[data-path]').filter(
     (field) => field.closest('[data-variant][hidden]') === null && !isIdle(form, field),
   );
 }
@@ -14,7 +19,7 @@ export function isIdle(form, field, around = []) {
   // Of two that ask for each other, neither is there.
   if (place === null || around.includes(place)) return place !== null;
   return JSON.parse(place.dataset.only).some(({ parameter, values }) => {
-    const other = all('.field[data-path]', form).find(({ dataset }) => dataset.path === parameter);
+    const other = ownOf(form, '.field[data-path]').find(({ dataset }) => dataset.path === parameter);
     if (other === undefined) return false;
     const value = isIdle(form, other, [...around, place]) ? defaultOf(other) : shownBy(other);
     return !values.some((each) => String(each) === value);
@@ -61,7 +66,7 @@ function valueIn(field) {
 /** The input of a call: what differs from the defaults, nested as its paths say. Files are not in it. */
 export function readInput(form) {
   const input = {};
-  for (const group of all('fieldset[data-kind="group"][data-required]', form)) {
+  for (const group of ownOf(form, 'fieldset[data-kind="group"][data-required]')) {
     if (group.closest('[data-variant][hidden]') === null && !isIdle(form, group))
       put(input, group.dataset.path, {});
   }
@@ -101,7 +106,7 @@ export function readTexts(form) {
 export function fillForm(form, values) {
   const given = new Map(flat(form, values));
   // The field that chooses an alternative precedes those in it.
-  for (const field of all('.field[data-path]', form)) {
+  for (const field of ownOf(form, '.field[data-path]')) {
     const { path, kind } = field.dataset;
     const value = given.has(path) ? given.get(path) : defaultOf(field);
     setField(field, kind === 'list' && Array.isArray(value) ? textOfItems(value) : textOf(value));
@@ -112,7 +117,7 @@ export function fillForm(form, values) {
 function flat(form, values) {
   const found = [];
   const add = (path, value) => {
-    const group = all('fieldset[data-path]', form).find(({ dataset }) => dataset.path === path);
+    const group = ownOf(form, 'fieldset[data-path]').find(({ dataset }) => dataset.path === path);
     const object = group && typeof value === 'string' ? jsonOf(value) : value;
     if (group && typeof object === 'object' && object !== null) {
       for (const [name, member] of Object.entries(object)) add(`${path}.${name}`, member);
@@ -161,7 +166,7 @@ export function itemsOf(text, types) {
 }
 
 /** JSON, or the text itself where it is none. */
-function jsonOf(text) {
+export function jsonOf(text) {
   try {
     return JSON.parse(text);
   } catch {

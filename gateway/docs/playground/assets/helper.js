@@ -1,18 +1,21 @@
 /** A helper's page: its form makes calls, and shows the answer and how to make the same call elsewhere. */
 import { showAnswer, showCancelled, showNotSent, showRunning, showUnreachable } from './answer.js';
-import { enableControls } from './controls.js';
+import { enableControls, enableKey } from './controls.js';
 import { all, byId, copyFrom, sayOn } from './dom.js';
 import { fillForm, fragmentOf, readTexts, textsIn } from './fields.js';
 import { chooseSamples, dropFiles, enableFiles } from './files.js';
 import { clearProblems, forgetOnChange, refuseKey } from './problems.js';
 import { requestOf, send, snippet } from './request.js';
+import { enableSteps, showRecipe } from './steps.js';
 
 const mask = '••••••••';
 
 /** Starts the page of a helper. The key is that of the page before, and is stored in variables only. */
 export function startHelper(form, key) {
   byId('key').value = key;
+  enableKey();
   enableControls(form);
+  enableSteps();
   enableFiles(form);
   forgetOnChange(form);
   const address = keepAddress(form);
@@ -121,6 +124,7 @@ function currentSnippet(form, key) {
 
 function showSnippet(form) {
   byId('snippet').textContent = currentSnippet(form, mask);
+  showRecipe(form);
 }
 
 function enableSnippets(form) {

@@ -16,7 +16,8 @@ export function showProblems(form, problems) {
   const rest = [];
   for (const { field, problem } of problems) {
     const input = inputFor(form, field);
-    if (input) mark(input, `${field} ${problem}`);
+    // The number of a step changes with its place, and stands above it.
+    if (input) mark(input, `${field.replace(/^steps\.\d+\.?/, '')} ${problem}`.trim());
     else rest.push(el('li', {}, el('code', {}, field), ` ${problem}`));
   }
   const list = byId('problems');
@@ -50,16 +51,20 @@ function focusFirst(form) {
 /** The problem of a field is over once it is changed. */
 export function forgetOnChange(form) {
   form.addEventListener('input', ({ target }) => {
-    if (target.hasAttribute?.('aria-invalid')) unmark(target);
+    const marked = target.closest?.('[aria-invalid]');
+    if (marked) unmark(marked);
   });
 }
 
 /** The control for a field, or for what it is a part of: `list.0.k` belongs to `list`, where that is one control. */
 function inputFor(form, path) {
+  const [, at, inner] = /^steps\.(\d+)[.[]?(.*)$/.exec(path) ?? [];
+  const step = all('[data-step]', form)[at];
+  if (step) return inputFor(step, inner) ?? step;
   const inputs = [...all('[data-file] [data-input]', form), ...activeFields(form).map(inputOf)];
   for (let part = path; part !== ''; part = part.replace(/[.[][^.[]*$|^[^.[]*$/, '')) {
     const found = inputs.find(({ dataset }) => dataset.input === part);
-    if (found) return found;
+    if (found) return found.type === 'hidden' ? byId(found.dataset.shownBy) : found;
   }
   // Of a group that is missing as a whole, the first field of it.
   return inputs.find(({ dataset }) => dataset.input.startsWith(`${path}.`));
@@ -72,7 +77,7 @@ function mark(input, text) {
     known.append(el('br'), text);
     return;
   }
-  const place = input.closest('.beside, .drop, .switch-row') ?? input;
+  const place = input.closest('.beside, .drop, .switch-row') ?? input.querySelector('legend') ?? input;
   place.after(el('p', { class: 'problem', id }, text));
   input.setAttribute('aria-invalid', 'true');
   input.dataset.described = input.getAttribute('aria-describedby') ?? '';

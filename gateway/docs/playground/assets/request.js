@@ -151,6 +151,13 @@ function formTexts(input) {
   return Object.entries(input).map(([name, value]) => [name, textOf(value)]);
 }
 
+/** Steps as a definition of a recipe, in which a brace begins the name of a parameter, unless it is written twice. */
+export function recipeOf({ steps, format }) {
+  const names = steps.map(({ use }) => use.replace(/.*\//, '')).join(', ');
+  const literal = (_, value) => (typeof value === 'string' ? value.replaceAll('{', '{{') : value);
+  return { summary: names.slice(0, 200), steps: JSON.parse(JSON.stringify(steps), literal), format };
+}
+
 const scripts = {
   text: quote,
   name: (name) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : quote(name)),

@@ -35,7 +35,7 @@ async function lookAt(page: Page, name: string, axeSource: string): Promise<stri
 
 /** One helper for each kind of answer: data, a difference, a text with words removed, pictures, bytes. */
 const ofText = ['text/diff-two-strings', 'text/remove-stopwords'];
-const answered = ['all/controls', 'all/measures', ...ofText, 'media/add-watermark', 'all/page'];
+const answered = ['all/controls', 'all/measures', ...ofText, 'media/add-watermark', 'pipeline', 'all/page'];
 
 /** For people who cannot see the pages, or not well, or on a small screen. */
 describe('playground: on other screens', function () {
@@ -77,13 +77,13 @@ describe('playground: on other screens', function () {
     for (const id of answered) {
       await page.goto(`${chromium.gateway.url}/?helper=${id}`);
       await page.getByLabel('API key').fill(chromium.gateway.key);
-      if (id === 'all/controls') {
+      if (id === 'all/controls' || id === 'pipeline') {
         await press(page);
         found.push(...(await lookAt(page, `${id}, called with nothing`, axeSource)));
       }
       const example = page.locator('[data-example]').first();
       if ((await example.count()) > 0) await example.click();
-      if (id.startsWith('media/')) await page.locator('[data-chosen]:visible').waitFor();
+      if (/^media|^pipeline/.test(id)) await page.locator('[data-chosen]:visible').waitFor();
       await press(page);
       found.push(...(await lookAt(page, `${id}, its example called`, axeSource)));
     }

@@ -51,7 +51,7 @@ describe('the playground’s pages', () => {
       expect(html).to.include(declaration.summary.replaceAll('<', '&lt;'));
     }
     const groups = html.matchAll(/class="group-name">(\w+)/g);
-    expect([...groups].map(([, name]) => name)).to.deep.equal(['all', 'media', 'text']);
+    expect([...groups].map(([, name]) => name)).to.deep.equal(['all', 'media', 'pipeline', 'text']);
   });
 
   it('say where keys are had, as far as the visitor gets there', () => {
@@ -60,6 +60,19 @@ describe('the playground’s pages', () => {
       const { html } = get(query, { keySite: (host) => `https://keys.${host}` });
       expect(html).to.include('href="https://keys.localhost"').and.not.include('Ask whoever');
     }
+  });
+
+  it('of steps have a form for each helper that can be one, and lead to where recipes are made', () => {
+    const { html } = get('helper=pipeline', { keySite: () => 'https://keys.example' });
+    const forms = [...html.matchAll(/<template data-step-of="([^"]*)">(.*?)<\/template>/gs)];
+    expect(forms.map(([, id]) => id))
+      .to.include('media/resize')
+      .and.not.include('text/remove-stopwords');
+    for (const [, id, form] of forms) {
+      expect(form, id).not.to.match(/data-path="(?:url|file|format|quality|dryrun)"|type="file"/);
+    }
+    expect(html).to.include('href="https://keys.example/recipes/new"');
+    expect(get('helper=pipeline').html).not.to.include('/recipes/new');
   });
 
   it('of an unknown helper are 404 and name the one that is near', () => {

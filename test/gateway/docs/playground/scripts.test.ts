@@ -137,6 +137,24 @@ describe('the request that the playground shows', () => {
   });
 });
 
+describe('the recipe that the playground shows', () => {
+  it('has the steps and the format, with each brace as a literal one, and a summary that is short enough', async () => {
+    const { recipeOf } = await browserModule<{ recipeOf(input: object): unknown }>('request.js');
+    const written = { use: 'media/add-watermark', text: 'a {b} {{', list: ['{'], margin: 3 };
+    expect(
+      recipeOf({ steps: [written], quality: 80, url: 'https://x.example', format: 'jpg' }),
+    ).to.deep.equal({
+      summary: 'add-watermark',
+      steps: [{ ...written, text: 'a {{b} {{{{', list: ['{{'] }],
+      format: 'jpg',
+    });
+    const many = Array.from({ length: 10 }, () => ({ use: `shop/${'x'.repeat(60)}` }));
+    expect(recipeOf({ steps: many }))
+      .to.have.property('summary')
+      .with.length(200);
+  });
+});
+
 describe('the file that the playground’s request writes', () => {
   it('has the ending of the format, and of the picture that is sent where that is to stay', async () => {
     const { outputOf } = await browserModule<{
