@@ -88,28 +88,33 @@ interface Cells extends Size {
 
 /** The longest side of what is judged, and the pixels that one of its pixels is the mean of, across and down. */
 const longest = 64;
-const looks = 8;
+const looks = 6;
 
 /** Own code, and no library's: what is judged must not depend on the engine. */
 function shrink({ data, width: w, height: h, channels }: Raster): Cells {
   const scale = Math.min(1, longest / Math.max(w, h));
   const width = Math.max(1, Math.round(w * scale));
   const height = Math.max(1, Math.round(h * scale));
-  const empty = () => new Float64Array(width * height);
-  const [light, redGreen, yellowBlue, colors] = [empty(), empty(), empty(), empty()];
-  const [across, down] = [Math.min(looks, Math.ceil(w / width)), Math.min(looks, Math.ceil(h / height))];
-  for (let i = 0; i < light.length; i++) {
-    const sums = [0, 0, 0];
-    for (let look = 0; look < across * down; look++) {
-      const x = Math.floor((((i % width) + ((look % across) + 0.5) / across) * w) / width);
-      const y = Math.floor(((Math.floor(i / width) + (Math.floor(look / across) + 0.5) / down) * h) / height);
-      const at = (y * w + x) * channels;
+  const across = Math.min(looks, Math.ceil(w / width));
+  const down = Math.min(looks, Math.ceil(h / height));
+  const sums = new Float64Array(width * height * 3);
+  for (let row = 0; row < height * down; row++) {
+    const from = Math.floor(((row + 0.5) / (height * down)) * h) * w;
+    const first = Math.floor(row / down) * width * 3;
+    for (let column = 0; column < width * across; column++) {
+      const at = (from + Math.floor(((column + 0.5) / (width * across)) * w)) * channels;
       const alpha = channels === 3 ? 1 : (data[at + 3] as number) / 255;
+      const to = first + Math.floor(column / across) * 3;
       for (let c = 0; c < 3; c++) {
-        sums[c] = (sums[c] as number) + (data[at + c] as number) * alpha + 255 * (1 - alpha);
+        sums[to + c] = (sums[to + c] as number) + (data[at + c] as number) * alpha + 255 * (1 - alpha);
       }
     }
-    const [red = 0, green = 0, blue = 0] = sums.map((sum) => sum / (255 * across * down));
+  }
+  const empty = () => new Float64Array(width * height);
+  const [light, redGreen, yellowBlue, colors] = [empty(), empty(), empty(), empty()];
+  const mean = (at: number) => (sums[at] as number) / (255 * across * down);
+  for (let i = 0; i < light.length; i++) {
+    const [red, green, blue] = [mean(3 * i), mean(3 * i + 1), mean(3 * i + 2)];
     light[i] = 0.299 * red + 0.587 * green + 0.114 * blue;
     redGreen[i] = red - green;
     yellowBlue[i] = (red + green) / 2 - blue;
@@ -140,24 +145,26 @@ const strong = 0.2;
 function weigh({ width, height, channels, colors }: Cells): Float64Array {
   const around = (x: number, y: number) =>
     Math.min(height - 1, Math.max(0, y)) * width + Math.min(width - 1, Math.max(0, x));
-  const edge: number[] = [];
+  const border = channels.map((): number[] => []);
   for (let k = 0; k < 16; k++) {
     const [x, y] = [Math.floor(((k + 0.5) / 16) * width), Math.floor(((k + 0.5) / 16) * height)];
-    edge.push(around(x, 0), around(x, height), around(0, y), around(width, y));
+    for (const at of [around(x, 0), around(x, height), around(0, y), around(width, y)]) {
+      for (const [c, channel] of channels.entries()) border[c]?.push(channel[at] as number);
+    }
   }
   let weights = colors.map((weight, i) => {
     const [x, y] = [i % width, Math.floor(i / width)];
-    const near = [around(x + 1, y), around(x - 1, y), around(x, y + 1), around(x, y - 1)];
-    const edges = channels.map((c) =>
-      Math.abs(near.reduce((sum, at) => sum - (c[at] as number), 4 * (c[i] as number))),
+    const [east, west, south, north] = [
+      around(x + 1, y),
+      around(x - 1, y),
+      around(x, y + 1),
+      around(x, y - 1),
+    ];
+    const at = (c: Float64Array, place: number) => c[place] as number;
+    const [light = 0, redGreen = 0, yellowBlue = 0] = channels.map((c) =>
+      Math.abs(4 * at(c, i) - at(c, east) - at(c, west) - at(c, south) - at(c, north)),
     );
-    const [light = 0, redGreen = 0, yellowBlue = 0] = edges;
-    let same = 0;
-    for (const at of edge) {
-      const squares = channels.reduce((sum, c) => sum + ((c[i] as number) - (c[at] as number)) ** 2, 0);
-      same += 1 / (1 + squares / nearness ** 2) ** 2;
-    }
-    const rare = Math.max(0, -Math.log(same / edge.length + 0.01));
+    const rare = Math.max(0, -Math.log(shareOf(border, channels, i) + 0.01));
     return weight + 0.5 * light + 0.25 * (redGreen + yellowBlue) + rare;
   });
   for (let pass = 0; pass < 3; pass++) {
@@ -171,4 +178,19 @@ function weigh({ width, height, channels, colors }: Cells): Float64Array {
   }
   const most = weights.reduce((one, other) => Math.max(one, other), strong);
   return weights.map((weight) => (weight / most) ** 4);
+}
+
+/** How much of the border is of about the colour of one pixel. */
+function shareOf(border: readonly number[][], channels: Cells['channels'], i: number): number {
+  const [lights = [], redGreens = [], yellowBlues = []] = border;
+  const [light = 0, redGreen = 0, yellowBlue = 0] = channels.map((channel) => channel[i]);
+  let same = 0;
+  for (let k = 0; k < lights.length; k++) {
+    const a = (lights[k] as number) - light;
+    const b = (redGreens[k] as number) - redGreen;
+    const c = (yellowBlues[k] as number) - yellowBlue;
+    const away = 1 + (a * a + b * b + c * c) / nearness ** 2;
+    same += 1 / (away * away);
+  }
+  return same / lights.length;
 }
