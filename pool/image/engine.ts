@@ -112,10 +112,16 @@ export interface LogoOptions extends MarkOptions {
 }
 
 /**
- * How a picture fills two given sides, as in sharp: `cover` cuts off evenly what is too much, `inside` is as large as
+ * How a picture fills two given sides, as in sharp: `cover` cuts off what is too much, `inside` is as large as
  * fits in them, `fill` is stretched.
  */
 export type Fit = 'cover' | 'inside' | 'fill';
+
+/**
+ * What of a picture `cover` keeps: a side or a corner, the point so far from the left and the top (`"30%,20%"`), or
+ * `auto`: where edges, saturation, skin tones and rare colours are.
+ */
+export type Focus = Position | 'top' | 'right' | 'bottom' | 'left' | 'auto' | `${number}%,${number}%`;
 
 /** At least one of width and height; the other follows the aspect ratio. */
 export interface ResizeOptions {
@@ -124,6 +130,8 @@ export interface ResizeOptions {
   height?: number | undefined;
   /** Default `cover`. */
   fit?: Fit | undefined;
+  /** For `cover` alone; default `center`. */
+  focus?: Focus | undefined;
 }
 
 /** A rectangle inside the picture, in pixels from its top left corner. */

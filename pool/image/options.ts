@@ -9,6 +9,7 @@ import {
   type EngineChoice,
   type EngineName,
   type Fit,
+  type Focus,
   type LogoOptions,
   type OutputFormat,
   type Position,
@@ -20,6 +21,7 @@ import {
   type SourceImageFormat,
   type WatermarkOptions,
 } from './engine.js';
+import { isFocus } from './focus.js';
 import type { Point, Raster, Rectangle } from './raster.js';
 import type { Mark, Placing, TextMark } from './watermark.js';
 
@@ -89,17 +91,22 @@ export function engineToBe(choice: EngineChoice): EngineName {
 const longestSide = 16_383;
 const fits: readonly Fit[] = ['cover', 'inside', 'fill'];
 
-export function validateResize(options: ResizeOptions): ResizeOptions & { fit: Fit } {
-  const { range, refuse } = checkOptions('resize', options, ['width', 'height', 'fit']);
-  const { width, height, fit = 'cover' } = options;
+export function validateResize(options: ResizeOptions): ResizeOptions & { fit: Fit; focus: Focus } {
+  const { range, refuse } = checkOptions('resize', options, ['width', 'height', 'fit', 'focus']);
+  const { width, height, fit = 'cover', focus } = options;
   if (width === undefined && height === undefined) {
     throw new TypeError('resize: needs width, height or both');
   }
   if (!fits.includes(fit)) throw new TypeError(`resize: fit must be ${either(fits)}, but is ${show(fit)}`);
+  if (focus !== undefined && fit !== 'cover')
+    throw new TypeError(`resize: focus is for cover, not for ${fit}`);
+  if (focus !== undefined && !isFocus(focus)) {
+    throw new TypeError(`resize: focus must be a side, a corner, "30%,20%" or auto, but is ${show(focus)}`);
+  }
   if (width !== undefined) range('width', width, 1, longestSide);
   if (height !== undefined) range('height', height, 1, longestSide);
   refuse();
-  return { width, height, fit };
+  return { width, height, fit, focus: focus ?? 'center' };
 }
 
 const borderMeasures = ['width', 'top', 'right', 'bottom', 'left', 'radius'] as const;

@@ -16,6 +16,7 @@ import {
   type ResultFormat,
   type Size,
 } from './engine.js';
+import { type Cover, findFocus } from './focus.js';
 import {
   keepsAnimation,
   mediaTypes,
@@ -39,6 +40,8 @@ export type Operation =
   | ({ kind: 'border' } & BorderPlan)
   | ({ kind: 'watermark' } & Mark)
   | { kind: 'resize'; width: number; height: number }
+  /** Where it is cut is found in the picture: before it is enlarged, else after it was made smaller. */
+  | ({ kind: 'cover'; enlarges: boolean } & Cover)
   | ({ kind: 'crop' } & Rectangle)
   | { kind: 'turn'; orientation: Orientation }
   | ({ kind: 'rotate' } & Rotation)
@@ -156,9 +159,13 @@ function toImage(recording: Recording): Image {
   const { file, step, before, size, operations, largest, largestOverlay } = recording;
   const steps = operations.length > 0 || before.length === 0 ? [...before, operations] : before;
 
-  function then(operation: Operation, { width, height }: Size, overlay = largestOverlay) {
+  function then(operation: Operation, { width, height }: Size, overlay = largestOverlay, most: Size = size) {
     const next = { ...size, width, height };
-    const all = { operations: [...operations, operation], size: next, largest: largerSize(largest, next) };
+    const onTheWay = largerSize(
+      largest,
+      largerSize(next, { ...size, width: most.width, height: most.height }),
+    );
+    const all = { operations: [...operations, operation], size: next, largest: onTheWay };
     return toImage({ ...recording, ...all, largestOverlay: overlay });
   }
 
@@ -197,7 +204,13 @@ function toImage(recording: Recording): Image {
       return then(operation, size, logo && largerSize(largestOverlay, logo.largest));
     },
     resize(options: ResizeOptions) {
-      const { width, height, crop } = planResize(size, validateResize(options));
+      const wanted = validateResize(options);
+      const { width, height, crop } = planResize(size, wanted);
+      if (crop && wanted.focus === 'auto') {
+        const enlarges = width > size.width || height > size.height;
+        const cover = { width: crop.width, height: crop.height, scaled: { width, height }, enlarges };
+        return then({ kind: 'cover', ...cover }, crop, largestOverlay, cover.scaled);
+      }
       const resized = then({ kind: 'resize', width, height }, { width, height });
       return crop ? resized.crop(crop) : resized;
     },
@@ -288,7 +301,8 @@ export async function applyOperations(raster: Raster, operations: readonly Opera
   return current;
 }
 
-async function apply(raster: Raster, operation: Operation, { text, resize, opaque }: Tools): Promise<Raster> {
+async function apply(raster: Raster, operation: Operation, tools: Tools): Promise<Raster> {
+  const { text, resize, opaque } = tools;
   switch (operation.kind) {
     case 'border':
       return drawBorder(raster, operation, opaque);
@@ -298,6 +312,13 @@ async function apply(raster: Raster, operation: Operation, { text, resize, opaqu
     case 'resize': {
       const { width, height } = operation;
       return raster.width === width && raster.height === height ? raster : resize(raster, { width, height });
+    }
+    case 'cover': {
+      const { scaled, enlarges } = operation;
+      const sized = { kind: 'resize', ...scaled } as const;
+      const before = enlarges ? findFocus(raster, operation) : undefined;
+      const resized = await apply(raster, sized, tools);
+      return cropRaster(resized, { ...operation, ...(before ?? findFocus(resized, operation)) });
     }
     case 'crop':
       return cropRaster(raster, operation);

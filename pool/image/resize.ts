@@ -1,4 +1,6 @@
-import type { Fit, ResizeOptions, Size } from './engine.js';
+import type { Size } from './engine.js';
+import { placeCut } from './focus.js';
+import type { validateResize } from './options.js';
 import type { Raster, Rectangle } from './raster.js';
 
 /** A change of size to exactly this, and what is then cut out of it. */
@@ -7,7 +9,10 @@ interface ResizePlan extends Size {
 }
 
 /** What validated options mean for a picture of this size. Whole pixels, rounded to the nearest, at least one. */
-export function planResize(size: Size, { width, height, fit }: ResizeOptions & { fit: Fit }): ResizePlan {
+export function planResize(
+  size: Size,
+  { width, height, fit, focus }: ReturnType<typeof validateResize>,
+): ResizePlan {
   const across = width === undefined ? undefined : width / size.width;
   const down = height === undefined ? undefined : height / size.height;
   if (fit === 'fill' && width !== undefined && height !== undefined) return { width, height };
@@ -16,9 +21,7 @@ export function planResize(size: Size, { width, height, fit }: ResizeOptions & {
   const scaled = { width: scale(size.width, factor), height: scale(size.height, factor) };
   if (fit !== 'cover' || width === undefined || height === undefined) return scaled;
   if (scaled.width === width && scaled.height === height) return scaled;
-  const left = Math.floor((scaled.width - width) / 2);
-  const top = Math.floor((scaled.height - height) / 2);
-  return { ...scaled, crop: { left, top, width, height } };
+  return { ...scaled, crop: { ...placeCut({ scaled, width, height }, focus), width, height } };
 }
 
 function scale(side: number, factor: number): number {

@@ -77,6 +77,10 @@ function splitLeading(operations: readonly Operation[], header: ImageHeader, ani
   if (isPlain && !isTiny) return { border: first, rest: operations.slice(1) };
   if (animated) return { rest: operations };
   if (first?.kind === 'resize') return { resize: first, rest: operations.slice(1) };
+  // The picture is then of the size that it is cut from.
+  if (first?.kind === 'cover' && !first.enlarges) {
+    return { resize: { kind: 'resize', ...first.scaled }, rest: operations };
+  }
   if (first?.kind !== 'crop' || header.orientation !== 1) return { rest: operations };
   if (second?.kind !== 'resize') return { crop: first, rest: operations.slice(1) };
   return { crop: first, resize: second, rest: operations.slice(2) };

@@ -7,7 +7,7 @@ export default defineHelper({
   description:
     'Takes a JPEG, PNG, WebP, GIF or AVIF from `url` or from the multipart field `file`. With one of `width` and `height` the other follows. With ' +
     'both, `fit` says how the picture fills them: `inside` is as large as fits in them, whole; `cover` fills them, and what is too much on two ' +
-    'sides is cut off evenly; `contain` is `inside` with `background` around it up to the size; `fill` is stretched. No picture is enlarged ' +
+    'sides is cut off around its `focus`; `contain` is `inside` with `background` around it up to the size; `fill` is stretched. No picture is enlarged ' +
     'without `enlarge`: it is returned at its own size, `cover` then cuts the shape out of it, and `contain` has more background. With ' +
     '`dryrun` nothing is downloaded or drawn.',
   source: 'image',
@@ -21,6 +21,35 @@ export default defineHelper({
         choice: { inside: ['fit'], cover: [], contain: [], fill: ['stretch'] },
         default: 'inside',
         description: 'How the picture fills a width and a height that are both given.',
+      },
+      focus: {
+        type: 'string',
+        maxLength: 40,
+        anyOf: [
+          {
+            choice: {
+              center: ['c'],
+              top: ['t'],
+              'top-right': ['tr'],
+              right: ['r'],
+              'bottom-right': ['br'],
+              bottom: ['b'],
+              'bottom-left': ['bl'],
+              left: ['l'],
+              'top-left': ['tl'],
+              auto: [],
+            },
+          },
+          {
+            type: 'string',
+            pattern: '^(?:100|\\d{1,2}(?:\\.\\d{1,6})?)%? ?, ?(?:100|\\d{1,2}(?:\\.\\d{1,6})?)%?$',
+            description: 'per cent from the left and from the top such as "30%,20%".',
+          },
+        ],
+        default: 'center',
+        description:
+          'What is kept where something is cut off: center, a side, a corner, a point in per cent from the left and from the top ' +
+          'such as "30%,20%", or auto: where edges, saturated colours, skin tones and rare colours are.',
       },
       enlarge: {
         type: 'boolean',
@@ -37,22 +66,26 @@ export default defineHelper({
       ...pictureOutput,
     },
     anyOf: [{ required: ['width'] }, { required: ['height'] }],
-    onlyWith: pictureOutputRules,
+    onlyWith: { ...pictureOutputRules, focus: { fit: ['cover'] } },
   },
   examples: [
     { summary: 'At most 320 pixels wide', input: { width: 320, format: 'webp' } },
-    { summary: 'A square thumbnail', input: { width: 200, height: 200, fit: 'cover', format: 'jpg' } },
+    {
+      summary: 'A square thumbnail of the subject',
+      input: { width: 200, height: 200, fit: 'cover', focus: 'auto', format: 'jpg' },
+    },
     {
       summary: 'Whole, on grey',
       input: { width: 400, height: 400, fit: 'contain', background: 'light gray' },
     },
   ],
-  dryrun: ({ url, width, height, fit, enlarge, background, format, quality }) => ({
+  dryrun: ({ url, width, height, fit, focus, enlarge, background, format, quality }) => ({
     operation: 'resize',
     source_url: url ?? null,
     width: width ?? null,
     height: height ?? null,
     fit,
+    ...(fit === 'cover' ? { focus: normalFocus(focus) } : {}),
     enlarge,
     background,
     format,
@@ -66,20 +99,23 @@ export interface SizeWanted {
   width?: number | undefined;
   height?: number | undefined;
   fit: 'inside' | 'cover' | 'contain' | 'fill';
+  /** In a spelling that a caller may send. */
+  focus?: string;
   enlarge: boolean;
   /** `#rrggbb`. */
   background: string;
 }
 
 /** The picture at the size that is asked for, or as near to it as it comes without becoming larger. */
-export function resize(image: Image, { width, height, fit, enlarge, background }: SizeWanted): Image {
+export function resize(image: Image, wanted: SizeWanted): Image {
+  const { width, height, fit, focus = 'center', enlarge, background } = wanted;
   const isSmaller = (width ?? image.width) >= image.width && (height ?? image.height) >= image.height;
   const inside = () => (isSmaller && !enlarge ? image : image.resize({ width, height, fit: 'inside' }));
   if (width === undefined || height === undefined || fit === 'inside') return inside();
   if (fit === 'cover') {
     const factor = enlarge ? 1 : Math.max(1, width / image.width, height / image.height);
     const shrunk = (side: number) => Math.max(1, Math.round(side / factor));
-    return image.resize({ width: shrunk(width), height: shrunk(height), fit });
+    return image.resize({ width: shrunk(width), height: shrunk(height), fit, focus: normalFocus(focus) });
   }
   if (fit === 'fill') {
     const least = (wanted: number, own: number) => (enlarge ? wanted : Math.min(wanted, own));
@@ -92,3 +128,11 @@ export function resize(image: Image, { width, height, fit, enlarge, background }
   const bottom = height - whole.height - top;
   return whole.border({ width: 0, top, right, bottom, left, color: background });
 }
+
+/** A point as `30%,20%`, any other focus as it is: the schema has made that a name. */
+function normalFocus(focus: string): Focus {
+  const [x, y] = focus.split(',', 2).map((percent) => Number.parseFloat(percent));
+  return y === undefined ? (focus as Focus) : `${x as number}%,${y}%`;
+}
+
+type Focus = NonNullable<Parameters<Image['resize']>[0]['focus']>;
