@@ -15,7 +15,7 @@ export function enableSteps() {
   const add = byId('add-step-button');
   let copies = 0;
 
-  function append({ use, ...values }) {
+  function append({ use = '', ...values }) {
     copies += 1;
     const item = copyOf(use, `s${copies}`);
     list.append(item);
