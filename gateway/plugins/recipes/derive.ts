@@ -18,16 +18,12 @@ import type { Helper } from '../registry.js';
 import { patternProblem } from './pattern.js';
 
 /** What a recipe says of one of its parameters. */
-export interface ParameterEntry {
-  default?: unknown;
-  description?: string;
-  examples?: unknown[];
-  minimum?: number;
-  maximum?: number;
-  maxLength?: number;
-  enum?: unknown[];
-  pattern?: string;
-}
+export type ParameterEntry = Partial<Record<'minimum' | 'maximum' | 'maxLength', number>> &
+  Partial<Record<'description' | 'pattern', string>> &
+  Partial<Record<'examples' | 'enum', unknown[]>> & { default?: unknown };
+
+/** Gets what is wrong with a keyword of an entry. */
+type Refuse = (keyword: keyof ParameterEntry, problem: string) => void;
 
 /** The JSON Schema of an entry. */
 export const entrySchema: JsonSchema = {
@@ -97,79 +93,66 @@ export function createDerivation(vocabulary: Ajv) {
     return { ...copy, $ref: referenceTo({ keyword: 'definitions', name }) };
   }
 
-  /** The value in its normal form, or why the schema refuses it. */
-  function normalise(schema: JsonSchema, value: unknown): { value: unknown } | { problem: string } {
-    const { default: _, ...others } = schema;
-    const input = { type: 'object', properties: { value: others }, definitions };
+  /** Says how a value reads in its normal form, and why the schema refuses it. */
+  function createCheck({ default: _, ...schema }: JsonSchema) {
+    const input = { type: 'object', properties: { value: schema }, definitions };
     const checker = compileParameters(vocabulary, { input }, { checked: true });
-    const checked = checker.check({ value }, { dryrun: true, anyEngine: true });
-    const [wrong] = checked.problems;
-    return wrong ? { problem: wrong.problem } : { value: checked.input.value };
-  }
-
-  /**
-   * The schema of a parameter, as `entry` narrows it; `refuse` gets what is wrong with a keyword of the entry. With it the default that
-   * it has from its places: sent to a helper, it says no more than nothing does.
-   */
-  function derive(
-    places: readonly ValuePlace[],
-    entry: ParameterEntry,
-    refuse: (keyword: keyof ParameterEntry, problem: string) => void,
-  ): { schema: JsonSchema; inherited?: unknown } {
-    const found = places.map((place) => ({ ...schemaAt(place), helper: place.helper }));
-    const [first = {}] = found as JsonSchema[];
-    const narrowed = found.map(({ helper, ...schema }) =>
-      carry(narrow(plain(schema, helper.declaration.input), entry, refuse), helper),
-    );
-    let schema = together(narrowed);
-    if (entry.pattern !== undefined) {
-      const problem = patternProblem(entry.pattern, schema.maxLength);
-      if (problem !== undefined) {
-        refuse('pattern', problem);
-        return { schema };
-      }
-      schema = withMore(schema, { pattern: entry.pattern });
-    }
-    if (entry.enum) schema = withValues(schema, entry.enum, refuse);
-    const inherited = found.every((each) => isDeepStrictEqual(asSchema(each).default, first.default))
-      ? first.default
-      : undefined;
-    const { default: preset = inherited, description = first.description, examples } = entry;
-    for (const example of examples ?? []) {
-      const fits = normalise(schema, example);
-      if ('problem' in fits) refuse('examples', `has one that ${fits.problem}`);
-    }
-    const fits = preset === undefined ? undefined : normalise(schema, preset);
-    if (fits && 'problem' in fits) {
-      refuse('default', (entry.default === undefined ? "is required: the step's own " : '') + fits.problem);
-    }
-    return {
-      schema: {
-        ...schema,
-        ...(description === undefined ? {} : { description }),
-        ...(preset === undefined ? {} : { default: preset }),
-        ...(examples ? { examples } : {}),
-      },
-      ...(fits && 'value' in fits && entry.default === undefined ? { inherited: fits.value } : {}),
+    return (given: unknown) => {
+      const { input, problems } = checker.check({ value: given }, { dryrun: true, anyEngine: true });
+      return { value: input.value, problem: problems[0]?.problem };
     };
   }
 
-  /** One of these values alone: of a choice in any spelling, else as they stand there. */
-  function withValues(
-    schema: JsonSchema,
-    values: readonly unknown[],
-    refuse: (keyword: 'enum', problem: string) => void,
-  ): JsonSchema {
-    const fitting = values.map((value) => normalise(schema, value));
-    const wrong = fitting.find((fits) => 'problem' in fits);
-    if (wrong && 'problem' in wrong) refuse('enum', `has a value that ${wrong.problem}`);
+  /** The schema of a parameter, as `entry` narrows it, and whether its default is that of its places. */
+  function derive(places: readonly ValuePlace[], entry: ParameterEntry, refuse: Refuse) {
+    const found = places.map((place) => schemaAt(place) ?? {});
+    const [first = {}] = found;
+    const narrowed = places.map(({ helper }, at) =>
+      carry(narrow(plain(found[at] as JsonSchema, helper.declaration.input), entry, refuse), helper),
+    );
+    const schema = withValues(withPattern(together(narrowed), entry, refuse), entry, refuse);
+    const inherits =
+      found.every((each) => isDeepStrictEqual(each.default, first.default)) && !('default' in entry);
+    const {
+      default: preset = inherits ? first.default : undefined,
+      description = first.description,
+      examples,
+    } = entry;
+    if (Object.keys(entry).length > 0) {
+      const check = createCheck(schema);
+      const wrong = (examples ?? []).map((example) => check(example).problem).find(Boolean);
+      if (wrong) refuse('examples', `has one that ${wrong}`);
+      const problem = preset === undefined ? undefined : check(preset).problem;
+      if (problem) refuse('default', inherits ? `is required: the step's own ${problem}` : problem);
+    }
+    const said = Object.entries({ description, default: preset, examples }).filter(
+      ([, each]) => each !== undefined,
+    );
+    return { schema: { ...schema, ...Object.fromEntries(said) } as JsonSchema, inherits };
+  }
+
+  /** Some values alone: of a choice in any spelling, else as they stand there. */
+  function withValues(schema: JsonSchema, { enum: values }: ParameterEntry, refuse: Refuse): JsonSchema {
+    if (values === undefined) return schema;
+    const checked = values.map(createCheck(schema));
+    const wrong = checked.find(({ problem }) => problem !== undefined);
+    if (wrong) refuse('enum', `has a value that ${wrong.problem}`);
     if (wrong || !isObject(schema.choice)) return wrong ? schema : withMore(schema, { enum: values });
-    const isChosen = (name: string) => fitting.some((fits) => 'value' in fits && fits.value === name);
-    const chosen = Object.entries(schema.choice).filter(([name]) => isChosen(name));
+    const chosen = Object.entries(schema.choice).filter(([name]) =>
+      checked.some(({ value }) => value === name),
+    );
     return { ...schema, choice: Object.fromEntries(chosen) };
   }
 
   return { derive, definitions };
+}
+
+function withPattern(schema: JsonSchema, { pattern }: ParameterEntry, refuse: Refuse): JsonSchema {
+  if (pattern === undefined) return schema;
+  const problem = patternProblem(pattern, schema.maxLength);
+  if (problem === undefined) return withMore(schema, { pattern });
+  refuse('pattern', problem);
+  return schema;
 }
 
 const words = ['title', 'description', 'default', 'examples', '$comment'];
@@ -205,54 +188,46 @@ function withMore(schema: JsonSchema, more: JsonSchema): JsonSchema {
 }
 
 /** The schema of one place as a recipe narrows it. */
-function narrow(
-  schema: JsonSchema,
-  { minimum, maximum, maxLength, pattern }: ParameterEntry,
-  refuse: (keyword: keyof ParameterEntry, problem: string) => void,
-): JsonSchema {
+function narrow(schema: JsonSchema, entry: ParameterEntry, refuse: Refuse): JsonSchema {
+  const { measure, fraction, maxLength = Number.MAX_VALUE } = schema;
   const types = typesOf(schema);
-  let narrowed = schema;
-  const bounds = Object.entries({ minimum, maximum }).filter(([, bound]) => bound !== undefined);
-  if (bounds.length > 0) {
-    const [least, most] = boundsOf(schema);
-    const [from, to] = [minimum ?? least, maximum ?? most];
-    const refuseBounds = (problem: string) => {
-      for (const [keyword] of bounds) refuse(keyword as 'minimum' | 'maximum', problem);
-    };
-    if (!types.includes('integer') && !types.includes('number')) refuseBounds('is for numbers alone');
-    else if (isObject(schema.measure) && !bounds.every(([, bound]) => Number.isInteger(bound))) {
-      refuseBounds('must be a whole number of pixels');
-    } else if (from < least) refuse('minimum', `must be at least ${least}, as for the step, but is ${from}`);
-    else if (to > most) refuse('maximum', `must be at most ${most}, as for the step, but is ${to}`);
-    else if (from > to) refuseBounds(`leaves no number: ${from} is more than ${to}`);
-    else narrowed = between(schema, from, to, Object.fromEntries(bounds));
+  const [least, most] = boundsOf(schema);
+  const limits = { minimum: least, maximum: most, maxLength: maxLength as number };
+  const given = Object.entries(limits).flatMap(([name, limit]): [keyof typeof limits, number, number][] => {
+    const keyword = name as keyof typeof limits;
+    return entry[keyword] === undefined ? [] : [[keyword, entry[keyword], limit]];
+  });
+  const bounds: JsonSchema = {};
+  for (const [keyword, bound, limit] of given) {
+    const isText = keyword === 'maxLength';
+    const isWider = keyword === 'minimum' ? bound < limit : bound > limit;
+    const among = keyword === 'minimum' ? 'least' : 'most';
+    if (!types.some((type) => (isText ? type === 'string' : type === 'number' || type === 'integer'))) {
+      refuse(keyword, `is for ${isText ? 'texts' : 'numbers'} alone`);
+    } else if (isWider) refuse(keyword, `must be at ${among} ${limit}, as for the step, but is ${bound}`);
+    else if (measure && !Number.isInteger(bound)) refuse(keyword, 'must be a whole number of pixels');
+    else bounds[keyword] = bound;
   }
-  for (const [keyword, value] of Object.entries({ maxLength, pattern })) {
-    if (value !== undefined && !types.includes('string')) {
-      refuse(keyword as keyof ParameterEntry, 'is for texts alone');
-    }
-  }
-  if (maxLength === undefined || !types.includes('string')) return narrowed;
-  if (typeof schema.maxLength === 'number' && maxLength > schema.maxLength) {
-    refuse('maxLength', `must be at most ${schema.maxLength}, as for the step, but is ${maxLength}`);
-  }
-  return { ...narrowed, type: schema.type ?? types, maxLength };
+  const [from, to] = [entry.minimum ?? least, entry.maximum ?? most];
+  if (from > to) refuse(entry.minimum === undefined ? 'maximum' : 'minimum', `leaves no number up to ${to}`);
+  if (Object.keys(bounds).length < given.length || from > to) return schema;
+  const { minimum: _, maximum: __, ...ofTexts } = bounds;
+  const narrowed = given.length === 0 ? schema : { ...schema, type: schema.type ?? types };
+  if (entry.minimum === undefined && entry.maximum === undefined) return { ...narrowed, ...ofTexts };
+  if (fraction) return { ...narrowed, ...ofTexts, minimum: from, fraction: { maximum: to } };
+  if (!isObject(measure)) return { ...narrowed, ...bounds };
+  // What per cent come to is known only when the picture is there.
+  const { percent: ___, ...pixels } = measure;
+  return { ...narrowed, ...ofTexts, measure: { ...pixels, minimum: from, maximum: to } };
 }
 
 function boundsOf(schema: JsonSchema): [number, number] {
   const { measure, fraction, minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
   if (fraction !== undefined) return fractionBounds(fraction as true, schema);
   if (isObject(measure)) return [measure.minimum as number, measure.maximum as number];
-  const least = [minimum, exclusiveMinimum].filter((bound) => typeof bound === 'number');
-  const most = [maximum, exclusiveMaximum].filter((bound) => typeof bound === 'number');
-  return [Math.max(...least, -Number.MAX_VALUE), Math.min(...most, Number.MAX_VALUE)];
-}
-
-function between(schema: JsonSchema, from: number, to: number, bounds: JsonSchema): JsonSchema {
-  const { measure, fraction } = schema;
-  if (fraction !== undefined) return { ...schema, minimum: from, fraction: { maximum: to } };
-  if (!isObject(measure)) return { ...schema, type: schema.type ?? typesOf(schema), ...bounds };
-  // What per cent come to is known only when the picture is there.
-  const { percent: _, ...pixels } = measure;
-  return { ...schema, measure: { ...pixels, ...bounds } };
+  const isNumber = (bound: unknown) => typeof bound === 'number';
+  return [
+    Math.max(...[minimum, exclusiveMinimum].filter(isNumber), -Number.MAX_VALUE),
+    Math.min(...[maximum, exclusiveMaximum].filter(isNumber), Number.MAX_VALUE),
+  ];
 }

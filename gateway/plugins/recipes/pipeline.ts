@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Ajv } from 'ajv';
-import { type DeclaredHelper, type HelperExample, sourceField } from '../../../schemas/declared-helper.js';
+import { describeDeclaration, type HelperExample } from '../../../schemas/declared-helper.js';
 import { compileParameters, type ParameterChecker } from '../../../schemas/parameters/parameters.js';
 import { pictureOutput, pictureOutputRules } from '../../helper.js';
 import { pipelineId } from '../paths.js';
@@ -19,46 +19,24 @@ export const outputParameters = {
 } as const;
 
 /** What the declarations of all helpers with steps have in common. */
-export const stepsDeclaration = {
-  files: [sourceField],
-  config: [],
-  runs: 'pool',
-  cache: true,
-  effects: false,
-  repeatable: true,
-  dryrun: 'own',
-  setup: false,
-} as const satisfies Partial<DeclaredHelper>;
+export const stepsDeclaration = { source: 'image', dryrun: readSteps } as const;
 
-const examples: readonly HelperExample[] = [
-  {
-    summary: 'A square thumbnail with a frame',
-    input: {
-      steps: [
-        { use: 'media/resize', width: 300, height: 300, fit: 'cover' },
-        { use: 'media/add-border', width: 6, color: 'white' },
-      ],
-      format: 'webp',
-    },
+const example: HelperExample = {
+  summary: 'A square thumbnail with a frame',
+  input: {
+    steps: [
+      { use: 'media/resize', width: 300, height: 300, fit: 'cover' },
+      { use: 'media/add-border', width: 6, color: 'white' },
+    ],
+    format: 'webp',
   },
-  {
-    summary: 'Smaller, and marked',
-    input: {
-      steps: [
-        { use: 'media/resize', width: 800 },
-        { use: 'media/add-watermark', text: '© Example 2026' },
-      ],
-      format: 'jpg',
-      quality: 80,
-    },
-  },
-];
+};
 
 /** The helper that runs others on one picture; undefined where none of the registry can be a step. */
 export function createPipeline(registry: Registry, ajv: Ajv): Helper | undefined {
   const ids = stepHelpers(registry).map(({ id }) => id);
   if (ids.length === 0) return undefined;
-  const declaration: DeclaredHelper = {
+  const declaration = describeDeclaration({
     ...stepsDeclaration,
     summary: 'Runs several helpers on one image, one after the other.',
     description:
@@ -86,11 +64,10 @@ export function createPipeline(registry: Registry, ajv: Ajv): Helper | undefined
       },
       onlyWith: pictureOutputRules,
     },
-    examples: examples.filter(({ input }) => {
-      const { problems } = readSteps(input.steps as unknown[], registry, { dryrun: false });
-      return problems.length === 0;
-    }),
-  };
+    examples: readSteps(example.input.steps as unknown[], registry, { dryrun: false }).problems.length
+      ? []
+      : [example],
+  });
   const parameters = compileParameters(ajv, declaration, { checked: true });
   return {
     id: pipelineId,

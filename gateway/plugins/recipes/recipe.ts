@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Ajv } from 'ajv';
 import { isParameterName, parameterNameForm } from '../../../schemas/declaration.js';
-import { type DeclaredHelper, sourceField } from '../../../schemas/declared-helper.js';
+import { describeDeclaration, sourceField } from '../../../schemas/declared-helper.js';
 import { mismatch } from '../../../schemas/explain-errors.js';
 import { type FieldProblem, joinField } from '../../../schemas/field-problem.js';
 import { compileFields } from '../../../schemas/fields.js';
@@ -17,7 +17,7 @@ import {
 } from '../../../schemas/parameters/parameters.js';
 import { quote } from '../../../schemas/quote.js';
 import { pictureOutput, pictureOutputRules } from '../../helper.js';
-import type { CallSteps, Helper, ReadSteps, Registry } from '../registry.js';
+import type { Helper, ReadSteps, Registry } from '../registry.js';
 import { createDerivation, entrySchema, type ParameterEntry, schemaAt, type ValuePlace } from './derive.js';
 import { mostSteps, outputParameters, stepsDeclaration } from './pipeline.js';
 import { fieldInStep, isStepHelper, readSteps } from './steps.js';
@@ -54,17 +54,15 @@ const definitionSchema = {
   },
 };
 
-/** Parameters of a recipe at most. */
-const mostParameters = 50;
+/** Places of parameters at most: compiling each costs milliseconds. */
+const mostPlaces = 100;
 
 /** A value of a step that a parameter stands for. */
 interface Placeholder extends ValuePlace {
-  /** The parameter. */
   name: string;
   step: number;
-  /** `steps.1.size.width`; below `step`, `inner`. */
+  /** `steps.1.size.width` */
   field: string;
-  inner: string;
   /** Whether it is an item of a list, which cannot be left out. */
   isItem: boolean;
 }
@@ -83,39 +81,58 @@ export function createRecipeCompiler(registry: Registry, vocabulary: () => Ajv):
     const { value: definition, problems } = fields.check(written);
     const isReadable = (part: string) => !problems.some(({ field }) => isFieldOf(field, part));
     if (!isReadable('steps')) return { problems };
-    const read = readTemplate(definition.steps, registry);
-    problems.push(...read.problems);
-    if (read.gone !== undefined) return { problems, gone: read.gone };
+    const { steps } = definition;
+    const gone = steps.find(({ use }) => !isStepHelper(registry.get(String(use))))?.use;
+    const template = readTemplate(steps, registry);
+    problems.push(...template.problems);
+    if (gone !== undefined) return { problems, gone: String(gone) };
     if (!isReadable('input')) return { problems };
     const ajv = vocabulary();
-    const parameters = deriveParameters(read, definition.input ?? {}, ajv);
+    const parameters = deriveParameters(template, definition.input ?? {}, ajv);
     problems.push(...parameters.problems);
     if (problems.length > 0) return { problems };
-    return { helper: createRecipe(id, definition, { ...read, ...parameters }, { registry, ajv }), problems };
+    const { declaration, version } = declare(definition, parameters);
+    const compiled = compileParameters(ajv, declaration, { checked: true });
+    // What cannot be compiled is to fail here, and not in a call.
+    compiled.prepare();
+    const check =
+      definition.format === undefined ? compiled.check : withFormat(compiled.check, definition.format);
+    const reader = {
+      registry,
+      placeholders: template.placeholders,
+      defaults: defaultsOf(compiled, parameters.inherited),
+    };
+    const helper = { id, file: '', url: '', declaration, version, parameters: { ...compiled, check } };
+    return { helper: { ...helper, readSteps: createReadSteps(definition, reader) }, problems };
   };
 }
 
 const placeholder = /^\{([^{}]*)\}$/;
 
 /** The value with each `{name}` replaced, without those that become undefined, and with each `{{` as a brace. */
-function fill(value: unknown, field: string, valueFor: (name: string, field: string) => unknown): unknown {
+function fill(value: unknown, valueFor: (name: string, isItem: boolean) => unknown, isItem = false): unknown {
   const name = typeof value === 'string' ? placeholder.exec(value)?.[1] : undefined;
-  if (name !== undefined) return valueFor(name, field);
+  if (name !== undefined) return valueFor(name, isItem);
   if (typeof value === 'string') return value.replaceAll('{{', '{');
-  const inner = (key: string | number, item: unknown) => fill(item, joinField(field, String(key)), valueFor);
   if (Array.isArray(value)) {
-    return value.map((item, at) => inner(at, item)).filter((item) => item !== undefined);
+    return value.map((item) => fill(item, valueFor, true)).filter((item) => item !== undefined);
   }
   if (!isObject(value)) return value;
-  const entries = Object.entries(value).map(([key, item]) => [key, inner(key, item)] as const);
+  const entries = Object.entries(value).map(([key, item]) => [key, fill(item, valueFor)] as const);
   return Object.fromEntries(entries.filter(([, item]) => item !== undefined));
 }
 
+interface FoundText {
+  text: string;
+  keys: readonly string[];
+  isItem: boolean;
+}
+
 /** Each text in a value, with the keys that lead to it. */
-function textsIn(value: unknown, keys: readonly string[] = []): { text: string; keys: readonly string[] }[] {
-  if (typeof value === 'string') return [{ text: value, keys }];
+function textsIn(value: unknown, keys: readonly string[] = [], isItem = false): FoundText[] {
+  if (typeof value === 'string') return [{ text: value, keys, isItem }];
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, item]) => textsIn(item, [...keys, key]));
+  return Object.entries(value).flatMap(([key, item]) => textsIn(item, [...keys, key], Array.isArray(value)));
 }
 
 const taken = new Set([...reservedNames([sourceField]), ...callParameters]);
@@ -136,55 +153,50 @@ type Template = ReturnType<typeof readTemplate>;
 function readTemplate(steps: readonly StepDefinition[], registry: Registry) {
   const problems: FieldProblem[] = [];
   const placeholders: Placeholder[] = [];
-  let gone: string | undefined;
-  steps.forEach((step, at) => {
-    const { use, ...parameters } = step;
+  for (const [step, { use, ...parameters }] of steps.entries()) {
     const helper = registry.get(String(use));
-    if (!helper || !isStepHelper(helper)) gone ??= String(use);
-    for (const { text, keys } of textsIn(parameters)) {
-      const inner = keys.reduce(joinField, '');
-      const field = keys.reduce(joinField, `steps.${at}`);
+    for (const { text, keys, isItem } of textsIn(parameters)) {
+      const field = keys.reduce((path, key) => joinField(path, key), `steps.${step}`);
       const problem = textProblem(text);
       if (problem !== undefined) problems.push({ field, problem });
       const name = placeholder.exec(text)?.[1];
-      if (problem !== undefined || name === undefined || !helper) continue;
-      const holder = keys
-        .slice(0, -1)
-        .reduce((value: unknown, key) => (value as StepDefinition)[key], parameters);
-      placeholders.push({ name, step: at, field, inner, helper, keys, isItem: Array.isArray(holder) });
+      if (problem === undefined && name !== undefined && helper)
+        placeholders.push({ name, step, field, helper, keys, isItem });
     }
-  });
+  }
+  if (placeholders.length > mostPlaces) {
+    const problem = `must name their parameters at most ${mostPlaces} times, but do ${placeholders.length} times`;
+    return { problems: [{ field: 'steps', problem }], placeholders: [], isNeeded: () => false };
+  }
 
   /** What a step's helper says without a parameter, and with an empty object, which hardly any takes, for the others. */
-  function problemsOf(at: number, without?: string): FieldProblem[] {
-    const filled = fill(steps[at], `steps.${at}`, (name) => (name === without ? undefined : {}));
-    const nameField = (_: number, field: string) => fieldInStep(at, field);
+  function problemsOf(step: number, without?: string): FieldProblem[] {
+    const filled = fill(steps[step], (name) => (name === without ? undefined : {}));
+    const nameField = (_: number, field: string) => fieldInStep(step, field);
     return readSteps([filled], registry, { dryrun: false, anyEngine: true, nameField }).problems;
   }
 
-  const whatever = steps.map((_, at) => problemsOf(at));
-  const open = placeholders.filter((place) => schemaAt(place) !== undefined);
+  const whatever = steps.map((_, step) => problemsOf(step));
+  const open = placeholders.filter((place) => schemaAt(place) !== undefined).map(({ field }) => field);
   // What holds a parameter may be right with its value.
-  const isOpen = (field: string) =>
-    open.some((place) => isFieldOf(field, place.field) || isFieldOf(place.field, field));
+  const isOpen = (field: string) => open.some((each) => isFieldOf(field, each) || isFieldOf(each, field));
   const refused = new Set(problems.map(({ field }) => field));
   problems.push(...whatever.flat().filter(({ field }) => !refused.has(field) && !isOpen(field)));
 
   /** Whether no call is right without a parameter. */
   function isNeeded(name: string): boolean {
     const own = placeholders.filter((place) => place.name === name);
-    if (own.some(({ isItem }) => isItem)) return true;
-    return [...new Set(own.map(({ step }) => step))].some((at) => {
-      const before = new Set(whatever[at]?.map(({ field }) => field));
-      for (const { field } of own) before.delete(field);
-      return problemsOf(at, name).some(({ field }) => !before.has(field));
+    return own.some(({ step, isItem }) => {
+      const others = new Set(whatever[step]?.map(({ field }) => field));
+      for (const { field } of own) others.delete(field);
+      return isItem || problemsOf(step, name).some(({ field }) => !others.has(field));
     });
   }
 
-  return { steps, placeholders, problems, gone, isNeeded };
+  return { placeholders, problems, isNeeded };
 }
 
-/** The parameters of a recipe as a schema, with what they have from their places. */
+/** The parameters of a recipe as the parts of a schema, and those whose default is that of their places. */
 function deriveParameters(
   { placeholders, problems: faults, isNeeded }: Template,
   entries: Readonly<Record<string, ParameterEntry>>,
@@ -198,90 +210,87 @@ function deriveParameters(
   for (const name of Object.keys(entries).filter((each) => !names.includes(each))) {
     refuse(joinField('input', name), `is in no step as "{name}"${didYouMean(name, names)}`);
   }
-  if (names.length > mostParameters) {
-    refuse('steps', `must have at most ${mostParameters} parameters, but has ${names.length}`);
-  }
   const properties: Record<string, JsonSchema> = {};
   const required: string[] = [];
-  const inherited = new Map<string, unknown>();
+  const inherited: string[] = [];
   const { derive, definitions } = createDerivation(ajv);
-  for (const name of names.slice(0, mostParameters)) {
+  for (const name of names) {
     const own = placeholders.filter((place) => place.name === name);
-    const derived = derive(
-      own,
-      Object.hasOwn(entries, name) ? (entries[name] as ParameterEntry) : {},
-      (keyword, problem) => refuse(`${joinField('input', name)}.${keyword}`, problem),
+    const entry = Object.hasOwn(entries, name) ? entries[name] : {};
+    const { schema, inherits } = derive(own, entry ?? {}, (keyword, problem) =>
+      refuse(`${joinField('input', name)}.${keyword}`, problem),
     );
-    properties[name] = derived.schema;
-    if ('inherited' in derived) inherited.set(name, derived.inherited);
+    properties[name] = schema;
+    if (inherits) inherited.push(name);
     // Where the steps are wrong anyway, nothing is made of it.
-    if (faults.length === 0 && !('default' in derived.schema) && isNeeded(name)) required.push(name);
+    if (faults.length === 0 && !('default' in schema) && isNeeded(name)) required.push(name);
   }
   return { properties, required, inherited, definitions, problems: [...problems.values()] };
 }
 
-type Parts = Omit<Template, 'problems'> & Omit<ReturnType<typeof deriveParameters>, 'problems'>;
+type Derived = Omit<ReturnType<typeof deriveParameters>, 'problems'>;
 
-function createRecipe(
-  id: string,
+function declare(
   { summary, description, steps, format }: Definition,
-  { placeholders, properties, required, inherited, definitions }: Parts,
-  { registry, ajv }: { registry: Registry; ajv: Ajv },
-): Helper {
-  const { format: formatParameter, quality } = outputParameters;
-  const hasQuality =
-    format === undefined || pictureOutputRules.quality.format.some((each) => each === format);
-  const declaration: DeclaredHelper = {
+  { properties, required, definitions }: Derived,
+) {
+  const { quality } = pictureOutputRules;
+  const { format: formatParameter, ...output } = outputParameters;
+  const hasQuality = format === undefined || quality.format.some((each) => each === format);
+  const declaration = describeDeclaration({
     ...stepsDeclaration,
     summary: summary ?? `Runs ${steps.map(({ use }) => use).join(', then ')}.`,
-    ...(description === undefined ? {} : { description }),
+    description,
     input: {
       type: 'object',
       required,
       properties: {
         ...properties,
-        ...(format === undefined ? { format: formatParameter } : {}),
-        ...(hasQuality ? { quality } : {}),
+        ...(format === undefined && { format: formatParameter }),
+        ...(hasQuality && output),
       },
-      ...(format === undefined ? { onlyWith: pictureOutputRules } : {}),
-      ...(Object.keys(definitions).length > 0 ? { definitions } : {}),
+      ...(format === undefined && { onlyWith: pictureOutputRules }),
+      ...(Object.keys(definitions).length > 0 && { definitions }),
     },
-    examples: [],
-  };
-  const parameters = compileParameters(ajv, declaration, { checked: true });
-  // What cannot be compiled is to fail here, and not in a call.
-  parameters.prepare();
-  const placeOf = new Map(placeholders.map((place) => [place.field, place]));
+  });
+  return { declaration, version: hash('sha256', JSON.stringify([declaration, steps, format]), 'base64url') };
+}
 
-  /** What a caller calls a value of a step: by the parameter that stands there, in it or around it, or the first of the step. */
-  function nameField(step: number, field: string): string {
+/** The normal forms of the defaults that a recipe has from its places. */
+function defaultsOf({ check }: ParameterChecker, inherited: readonly string[]): ReadonlyMap<string, unknown> {
+  const { input } = check({}, { dryrun: true, anyEngine: true });
+  return new Map(Object.entries(input).filter(([name]) => inherited.includes(name)));
+}
+
+interface Reader {
+  registry: Registry;
+  placeholders: readonly Placeholder[];
+  defaults: ReadonlyMap<string, unknown>;
+}
+
+function createReadSteps(
+  { steps, format }: Definition,
+  { registry, placeholders, defaults }: Reader,
+): ReadSteps {
+  /** What a caller calls a value of a step: by the parameter that stands there, around it or in it, or the first of the step. */
+  function nameField(step: number, inner: string): string {
+    const field = fieldInStep(step, inner);
     const own = placeholders.filter((place) => place.step === step);
-    const around = own.find(({ inner }) => isFieldOf(field, inner));
-    if (around) return around.name + field.slice(around.inner.length);
-    return (own.find(({ inner }) => isFieldOf(inner, field)) ?? own[0])?.name ?? field;
+    const around = own.find((place) => isFieldOf(field, place.field));
+    if (around) return around.name + field.slice(around.field.length);
+    return (own.find((place) => isFieldOf(place.field, field)) ?? own[0])?.name ?? inner;
   }
 
-  const read: ReadSteps = (input, { dryrun }): CallSteps => {
-    const valueFor = (name: string, field: string) => {
-      // A default that is sent may make no sense beside other values, where one that is left out does.
+  return function readRecipe(input, { dryrun }) {
+    const filled = fill(steps, (name, isItem) => {
       const value = Object.hasOwn(input, name) ? input[name] : undefined;
-      const isDefault = inherited.has(name) && isDeepStrictEqual(value, inherited.get(name));
-      return isDefault && !placeOf.get(field)?.isItem ? undefined : value;
-    };
-    const filled = steps.map((step, at) => fill(step, `steps.${at}`, valueFor));
-    const found = readSteps(filled, registry, { dryrun, nameField });
-    const problems = [...new Map(found.problems.map((each) => [each.field, each])).values()];
-    return { ...found, problems, format: format ?? (input.format as string | undefined) };
-  };
-  return {
-    id,
-    file: '',
-    url: '',
-    declaration,
-    version: hash('sha256', JSON.stringify([declaration, steps, format]), 'base64url'),
-    parameters:
-      format === undefined ? parameters : { ...parameters, check: withFormat(parameters.check, format) },
-    readSteps: read,
+      // A default that is sent may make no sense beside other values, where one that is left out does.
+      const isDefault = defaults.has(name) && isDeepStrictEqual(value, defaults.get(name));
+      return isDefault && !isItem ? undefined : value;
+    });
+    const read = readSteps(filled as StepDefinition[], registry, { dryrun, nameField });
+    const problems = [...new Map(read.problems.map((each) => [each.field, each])).values()];
+    return { ...read, problems, format: format ?? (input.format as string | undefined) };
   };
 }
 

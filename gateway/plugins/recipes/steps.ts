@@ -12,11 +12,12 @@ interface ReadOptions extends Pick<CheckOptions, 'dryrun' | 'anyEngine'> {
 }
 
 /** Whether a helper can be a step: it takes one picture and answers it, and needs nothing that is said once for all steps. */
-export function isStepHelper({ declaration, readSteps }: Helper): boolean {
-  const { files, output, effects, input } = declaration;
+export function isStepHelper(helper: Helper | undefined): helper is Helper {
+  if (helper === undefined || helper.readSteps) return false;
+  const { files, output, effects, input } = helper.declaration;
   const required: unknown[] = Array.isArray(input.required) ? input.required : [];
   const isAlone = !required.some((name) => callParameters.includes(String(name)));
-  return readSteps === undefined && files.includes(sourceField) && !output && !effects && isAlone;
+  return files.includes(sourceField) && !output && !effects && isAlone;
 }
 
 /** The helpers that can be steps, by their ids. */
@@ -45,7 +46,7 @@ export function readSteps(
     }
     const { use, ...parameters } = step;
     const helper = registry.get(String(use));
-    if (helper === undefined || typeof use !== 'string' || !isStepHelper(helper)) {
+    if (typeof use !== 'string' || !isStepHelper(helper)) {
       problems.push({ field: nameField(at, 'use'), problem: useProblem(use, registry) });
       return [];
     }

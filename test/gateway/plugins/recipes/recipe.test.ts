@@ -158,7 +158,6 @@ describe('a recipe', () => {
       [resize({ width: '{w}' })],
       { input: { w: { minimum: 6, maximum: 5 } } },
       'input.w.minimum',
-      'input.w.maximum',
     ],
     ['a longer text', [mark({ text: '{x}' })], { input: { x: { maxLength: 501 } } }, 'input.x.maxLength'],
     [
