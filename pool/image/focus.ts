@@ -36,7 +36,7 @@ export function placeCut({ scaled, width, height }: Cover, focus: Focus): Point 
 }
 
 /** Places along the side that is cut, from one end to the other: few, so that two decoders' roundings choose the same. */
-const steps = 32;
+const steps = 24;
 /** By how much a place at an end must be better than one in the middle. */
 const towardsMiddle = 0.01;
 /** What every pixel matters: a picture without anything in it is cut in the middle. */

@@ -40,8 +40,8 @@ export type Operation =
   | ({ kind: 'border' } & BorderPlan)
   | ({ kind: 'watermark' } & Mark)
   | { kind: 'resize'; width: number; height: number }
-  /** Where it is cut is found in the picture: before it is enlarged, else after it was made smaller. */
-  | ({ kind: 'cover'; enlarges: boolean } & Cover)
+  /** Where it is cut is found in the picture, `shrunk` or as it is before. */
+  | ({ kind: 'cover'; shrunk: boolean } & Cover)
   | ({ kind: 'crop' } & Rectangle)
   | { kind: 'turn'; orientation: Orientation }
   | ({ kind: 'rotate' } & Rotation)
@@ -207,8 +207,9 @@ function toImage(recording: Recording): Image {
       const wanted = validateResize(options);
       const { width, height, crop } = planResize(size, wanted);
       if (crop && wanted.focus === 'auto') {
-        const enlarges = width > size.width || height > size.height;
-        const cover = { width: crop.width, height: crop.height, scaled: { width, height }, enlarges };
+        // Engines decode all but a JPEG to the same pixels; a JPEG may be shrunk while it is decoded, which is fast.
+        const shrunk = file.format === 'jpg' && width <= size.width && height <= size.height;
+        const cover = { width: crop.width, height: crop.height, scaled: { width, height }, shrunk };
         return then({ kind: 'cover', ...cover }, crop, largestOverlay, cover.scaled);
       }
       const resized = then({ kind: 'resize', width, height }, { width, height });
@@ -314,10 +315,9 @@ async function apply(raster: Raster, operation: Operation, tools: Tools): Promis
       return raster.width === width && raster.height === height ? raster : resize(raster, { width, height });
     }
     case 'cover': {
-      const { scaled, enlarges } = operation;
-      const sized = { kind: 'resize', ...scaled } as const;
-      const before = enlarges ? findFocus(raster, operation) : undefined;
-      const resized = await apply(raster, sized, tools);
+      const { scaled, shrunk } = operation;
+      const before = shrunk ? undefined : findFocus(raster, operation);
+      const resized = await apply(raster, { kind: 'resize', ...scaled }, tools);
       return cropRaster(resized, { ...operation, ...(before ?? findFocus(resized, operation)) });
     }
     case 'crop':

@@ -78,7 +78,7 @@ function splitLeading(operations: readonly Operation[], header: ImageHeader, ani
   if (animated) return { rest: operations };
   if (first?.kind === 'resize') return { resize: first, rest: operations.slice(1) };
   // The picture is then of the size that it is cut from.
-  if (first?.kind === 'cover' && !first.enlarges) {
+  if (first?.kind === 'cover' && first.shrunk) {
     return { resize: { kind: 'resize', ...first.scaled }, rest: operations };
   }
   if (first?.kind !== 'crop' || header.orientation !== 1) return { rest: operations };
