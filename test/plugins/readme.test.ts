@@ -35,7 +35,8 @@ describe('plugins/text/README and plugins/media/README', () => {
   it('name every parameter of every helper with its default, and no other', async () => {
     const registry = await loadRegistry([builtinPlugins], createVocabulary());
     for (const { id, declaration, parameters } of registry.values()) {
-      const section = sectionOf(readText(`plugins/${id.split('/')[0]}/README.md`), `\`${id}\``);
+      const folder = id.includes('/') ? `plugins/${id.split('/')[0]}` : 'gateway/plugins/recipes';
+      const section = sectionOf(readText(`${folder}/README.md`), `\`${id}\``);
       const rows = rowsOf(section).filter(([first]) => codesIn(first).length > 0);
       const file = declaration.files.map(({ field }) => field);
       const names = [...parameters.properties.map(({ name }) => name), ...file];

@@ -31,7 +31,10 @@ const mistakes: [message: string, call: Call][] = [
   [`resize: width ${side} "9"`, (i) => i.resize({ width: '9' as never })],
   [`resize: width ${side} null`, (i) => i.resize({ width: null as never })],
   ['resize: fit must be cover, inside or fill, but is "a"', (i) => i.resize({ width: 9, fit: 'a' as never })],
-  ['resize: has no option "w"; there is width, height or fit', (i) => i.resize({ width: 9, w: 9 } as never)],
+  [
+    'resize: has no option "w"; there is width, height, fit or focus',
+    (i) => i.resize({ width: 9, w: 9 } as never),
+  ],
   ['crop: takes an object of left, top, width or height, but got missing', (i) => i.crop(undefined as never)],
   [`crop: height ${whole} 1 to 32 ${inside} and top is 0), but is missing`, crop({ height: undefined })],
   [`crop: left ${whole} 0 to 47 ${inside}), but is Infinity`, crop({ left: Infinity })],
