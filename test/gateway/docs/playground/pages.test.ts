@@ -51,7 +51,7 @@ describe('the playground’s pages', () => {
       expect(html).to.include(declaration.summary.replaceAll('<', '&lt;'));
     }
     const groups = html.matchAll(/class="group-name">(\w+)/g);
-    expect([...groups].map(([, name]) => name)).to.deep.equal(['all', 'media', 'text']);
+    expect([...groups].map(([, name]) => name)).to.deep.equal(['all', 'media', 'pipeline', 'text']);
   });
 
   it('say where keys are had, as far as the visitor gets there', () => {
