@@ -119,7 +119,9 @@ function describeHelper({ id, file, declaration }: Helper, most: MostAllowed): o
 /** The same for people: a line for each helper, and below it what it needs. */
 function reportHelpers(helpers: readonly Helper[], most: MostAllowed): string[] {
   if (helpers.length === 0)
-    return ['No plugins here: a plugin is <route>.mjs, .js, .ts or <route>/index.mjs below this folder.'];
+    return [
+      'No plugins here: a plugin is <route>.mjs, .js, .ts, .recipe.json or <route>/index.mjs below this folder.',
+    ];
   const width = Math.max(...helpers.map(({ id }) => id.length));
   const lines = helpers.flatMap(({ id, declaration }) => [
     `  /${id.padEnd(width)}  ${declaration.runs.padEnd('inline'.length)}  ${declaration.summary}`,
