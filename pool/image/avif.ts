@@ -139,8 +139,8 @@ export function nameRefusedHeif(view: DataView): string | undefined {
 /**
  * The header of a still AVIF (ISO/IEC 23008-12 and AV1's binding to it): size and orientation of its primary item, a
  * coded picture or a grid of some. EXIF's orientation does not count in this format. What decoders may read differently
- * is refused: a clean aperture, an item in pieces, a box twice. `codedPixels` is what a decoder would make, by AV1's own
- * headers: a small size in the container must not hide a large picture.
+ * is refused: a clean aperture, an item in pieces, a box twice. `codedPixels` is what a decoder would make, by AV1's
+ * own headers: a small size in the container must not hide a large picture.
  */
 export function readAvifHeader(view: DataView): ImageHeader | undefined {
   const brands = brandsOf(view);
