@@ -2,8 +2,6 @@ import type { ImageHeader, Orientation, Size } from './engine.js';
 
 /** Boxes, entries, tiles and OBUs that a file may have, so that it is read in linear time: an 8K grid has hundreds. */
 const maxParts = 20_000;
-/** How often the items of a file may use all of it, on the whole. */
-const sharedTimes = 4;
 
 /** A file that is no AVIF, or none that is accepted; DataView throws the same beyond its end. */
 function refuse(): never {
@@ -14,6 +12,7 @@ function refuse(): never {
 class Bytes {
   readonly #view: DataView;
   readonly #total: { parts: number };
+  /** In bits. */
   #at = 0;
 
   constructor(view: DataView, total = { parts: 0 }) {
@@ -26,7 +25,7 @@ class Bytes {
   }
 
   get left(): number {
-    return this.length - this.#at;
+    return this.length - this.#at / 8;
   }
 
   count(): void {
@@ -34,13 +33,28 @@ class Bytes {
     if (this.#total.parts > maxParts) refuse();
   }
 
-  /** The next bytes as a big-endian number; 0 of none. */
-  number(bytes: number): number {
+  /** The next bits as a number, the highest first; 0 of none. */
+  bits(count: number): number {
     let value = 0;
-    for (const end = this.#at + bytes; this.#at < end; this.#at++) {
-      value = value * 256 + this.#view.getUint8(this.#at);
+    for (const end = this.#at + count; this.#at < end; this.#at++) {
+      value = value * 2 + ((this.#view.getUint8(Math.floor(this.#at / 8)) >> (7 - (this.#at & 7))) & 1);
     }
     return value;
+  }
+
+  number(bytes: number): number {
+    return this.bits(8 * bytes);
+  }
+
+  /** The next bytes as a number in AV1's own way, the lowest seven bits first. */
+  leb128(): number {
+    let value = 0;
+    for (let factor = 1; factor < 2 ** 56; factor *= 128) {
+      const byte = this.number(1);
+      value += (byte & 127) * factor;
+      if (byte < 128) return value;
+    }
+    return refuse();
   }
 
   text(length = 4): string {
@@ -55,8 +69,8 @@ class Bytes {
   }
 
   next(length = this.left): Bytes {
-    const part = this.part(this.#at, length);
-    this.#at += length;
+    const part = this.part(this.#at / 8, length);
+    this.#at += 8 * length;
     return part;
   }
 
@@ -75,18 +89,6 @@ class Bytes {
       boxes.push({ type, body: this.next(length) });
     }
     return boxes;
-  }
-
-  /** The next bits of what is left, as numbers. */
-  bits(): (length: number) => number {
-    let bit = this.#at * 8;
-    return (length) => {
-      let value = 0;
-      for (const end = bit + length; bit < end; bit++) {
-        value = value * 2 + ((this.#view.getUint8(bit >> 3) >> (7 - (bit & 7))) & 1);
-      }
-      return value;
-    };
   }
 }
 
@@ -137,8 +139,8 @@ export function nameRefusedHeif(view: DataView): string | undefined {
 /**
  * The header of a still AVIF (ISO/IEC 23008-12 and AV1's binding to it): size and orientation of its primary item, a
  * coded picture or a grid of some. EXIF's orientation does not count in this format. What decoders may read differently
- * is refused: a clean aperture, an item in pieces, a box twice. `codedPixels` is what a decoder would make, by AV1's own
- * headers: a small size in the container must not hide a large picture.
+ * is refused: a clean aperture, an item in pieces, a box twice. `codedPixels` is what a decoder would make, by AV1's
+ * own headers: a small size in the container must not hide a large picture.
  */
 export function readAvifHeader(view: DataView): ImageHeader | undefined {
   const brands = brandsOf(view);
@@ -164,7 +166,8 @@ function readHeader(file: Bytes): ImageHeader {
   if (references) readReferences(references, items);
   const pitm = need(meta, 'pitm');
   const primary = items.get(pitm.number(4) < version1 ? pitm.number(2) : pitm.number(4)) ?? refuse();
-  const beside = [primary, ...new Set(primary.tiles)].flatMap((item) => item.beside);
+  const pixels = codedPixels(primary);
+  const beside = [primary, ...primary.tiles].flatMap((item) => item.beside);
   const alpha = [...new Set(beside)].filter(isAlpha);
   return {
     format: 'avif',
@@ -173,7 +176,7 @@ function readHeader(file: Bytes): ImageHeader {
     orientation: orientationOf(primary),
     cmyk: false,
     alpha: alpha.length > 0,
-    codedPixels: Math.max(codedPixels([primary]), codedPixels(alpha)),
+    codedPixels: Math.max(pixels, sumOf(alpha)),
   };
 }
 
@@ -212,7 +215,7 @@ function readProperties(iprp: readonly Box[], items: Items): void {
 
 function readLocations(iloc: Bytes, items: Items, file: Bytes, idat?: Bytes): void {
   // Items may share bytes, but not so that a decoder's copies of them fill its memory.
-  let bytes = sharedTimes * file.length;
+  let bytes = 4 * file.length;
   const [version, , sizes, more] = [iloc.number(1), iloc.number(3), iloc.number(1), iloc.number(1)];
   for (let left = iloc.number(version < 2 ? 2 : 4); left > 0; left--) {
     iloc.count();
@@ -276,37 +279,27 @@ function orientationOf({ properties }: Item): Orientation {
   return orientations[turns]?.[flip ? 1 + (flip.number(1) & 1) : 0] ?? 1;
 }
 
-/** Pixels that a decoder makes for these items. */
-function codedPixels(items: readonly Item[]): number {
-  const known = new Map<Item, number>();
-  let sum = 0;
-  for (const item of items) {
-    const pixels = known.get(item) ?? (item.type === 'av01' ? picturePixels(item) : gridPixels(item));
-    known.set(item, pixels);
-    sum += pixels;
-  }
-  return sum;
-}
-
-function picturePixels({ properties, data = refuse() }: Item): number {
-  const config = need(properties, 'av1C');
-  config.number(4);
-  return framePixels([config.next(), data.again()]);
-}
-
-function gridPixels(item: Item): number {
-  const { type, tiles, data = refuse() } = item;
-  if (type !== 'grid' || tiles.some((tile) => tile.type !== 'av01')) refuse();
+/** Pixels that a decoder makes for an item. */
+function codedPixels(item: Item): number {
+  const { type, properties, tiles, data = refuse() } = item;
   const own = data.again();
+  if (type === 'av01') {
+    const config = need(properties, 'av1C');
+    config.number(4);
+    return framePixels([config.next(), own]);
+  }
+  const areCoded = tiles.every((tile) => tile.type === 'av01') && new Set(tiles).size === tiles.length;
   own.number(1);
   const sideBytes = own.number(1) & 1 ? 4 : 2;
   const count = (own.number(1) + 1) * (own.number(1) + 1);
   const { width, height } = sizeOf(item);
-  if (count !== tiles.length || own.number(sideBytes) !== width || own.number(sideBytes) !== height) refuse();
-  return codedPixels(tiles);
+  const isWhole = own.number(sideBytes) === width && own.number(sideBytes) === height;
+  return areCoded && count === tiles.length && isWhole ? sumOf(tiles) : refuse();
 }
 
-const obus = { sequenceHeader: 1, frameHeader: 3, frame: 6 };
+function sumOf(items: readonly Item[]): number {
+  return items.reduce((sum, item) => sum + codedPixels(item), 0);
+}
 
 /** Pixels of all frames in these pieces of an AV1 bitstream (its specification, 5.3). */
 function framePixels(pieces: readonly Bytes[]): number {
@@ -316,44 +309,31 @@ function framePixels(pieces: readonly Bytes[]): number {
     while (piece.left > 0) {
       const head = piece.number(1);
       if (head & 4) piece.number(1);
-      const payload = piece.next(head & 2 ? readLeb128(piece) : piece.left);
+      const payload = piece.next(head & 2 ? piece.leb128() : piece.left);
       const type = (head >> 3) & 15;
-      if (type === obus.sequenceHeader) largest = Math.max(largest, largestFrame(payload.bits()));
-      if (type === obus.frame || type === obus.frameHeader) pixels += largest;
+      if (type === sequenceHeader) largest = Math.max(largest, largestFrame(payload));
+      if (type === frame || type === frameHeader) pixels += largest;
     }
   }
-  // Decoders need both headers.
+  // A decoder needs both.
   return pixels || refuse();
 }
 
-function readLeb128(piece: Bytes): number {
-  let value = 0;
-  for (let factor = 1; factor < 2 ** 56; factor *= 128) {
-    const byte = piece.number(1);
-    value += (byte & 127) * factor;
-    if (byte < 128) return value;
-  }
-  return refuse();
-}
+const sequenceHeader = 1;
+const frameHeader = 3;
+const frame = 6;
 
 /** Pixels of the largest frame that a sequence header allows (AV1 specification, 5.5). */
-function largestFrame(bits: (length: number) => number): number {
+function largestFrame(header: Bytes): number {
+  const bits = (count: number) => header.bits(count);
   bits(4);
-  if (bits(1)) {
-    // A reduced header, as most stills have it, names a level alone.
-    bits(5);
-  } else {
-    if (bits(1)) {
-      bits(64);
-      if (bits(1)) {
-        // Ticks in a picture: as many bits as there are zeros before them.
-        let zeros = 0;
-        while (!bits(1)) zeros = zeros < 32 ? zeros + 1 : refuse();
-        bits(zeros);
-      }
-      // A model of a decoder's buffers, which is for streams.
-      if (bits(1)) refuse();
-    }
+  // A reduced header, as most stills have it, names a level alone.
+  if (bits(1)) bits(5);
+  else {
+    const hasTiming = bits(1);
+    if (hasTiming) bits(64);
+    // A constant rate and a model of a decoder's buffers are for streams.
+    if (hasTiming && (bits(1) || bits(1))) refuse();
     const hasDelays = bits(1);
     for (let points = bits(5) + 1; points > 0; points--) {
       bits(12);

@@ -121,15 +121,8 @@ function readWebpHeader(view: DataView, maxFrames: number): ImageHeader | undefi
   let size = readWebpSize(view, 12);
   if (!size) return undefined;
   // Of `VP8X` a flag, of `VP8L` the bit behind its size; a lone `VP8 ` has no transparency.
-  const alpha = view.getUint8(hasText(view, 12, 'VP8X') ? 20 : 24) & 0x10;
-  const header: ImageHeader = {
-    format: 'webp',
-    ...size,
-    frames: 1,
-    orientation: 1,
-    cmyk: false,
-    alpha: alpha > 0,
-  };
+  const alpha = (view.getUint8(hasText(view, 12, 'VP8X') ? 20 : 24) & 0x10) !== 0;
+  const header: ImageHeader = { format: 'webp', ...size, frames: 1, orientation: 1, cmyk: false, alpha };
   if (!hasText(view, 12, 'VP8X')) return header;
   let frames = 0;
   let at = 12;
@@ -189,8 +182,8 @@ function readGifHeader(view: DataView, maxFrames: number): ImageHeader | undefin
   while (at < view.byteLength && frames <= maxFrames) {
     const block = view.getUint8(at);
     if (block === gifExtensionBlock) {
-      if (hasText(view, at + 1, '\xf9\x04') && at + 4 <= view.byteLength)
-        alpha ||= (view.getUint8(at + 3) & 1) === 1;
+      const isControl = hasText(view, at + 1, '\xf9\x04') && at + 4 <= view.byteLength;
+      if (isControl && view.getUint8(at + 3) & 1) alpha = true;
       at = skipGifSubBlocks(view, at + 2);
       continue;
     }
@@ -230,7 +223,7 @@ const readers: HeaderReader[] = [
 ];
 
 /**
- * Reads the header of a JPEG, PNG, WebP, GIF or AVIF; undefined for anything else. Linear in the bytes, without a copy, and
+ * Reads the header of a picture in these formats; undefined for anything else. Linear in the bytes, without a copy, and
  * never throws: it runs on the main thread on bytes from strangers. Own readers because both engines are held to one
  * reading, and packages for it count no frames.
  */

@@ -31,8 +31,8 @@ type Encoder = (raster: Raster, options: EncodeOptions) => Uint8Array | Promise<
 type Decoder = (bytes: Uint8Array, header: ImageHeader, limits: ImageLimits) => Raster | Promise<Raster>;
 
 /**
- * The engine for where sharp cannot be loaded, by Jimp's codecs, and WebAssembly for WebP and AVIF. It gives an animation's
- * first frame, ignores ICC profiles and does not subsample a JPEG's colours.
+ * The engine for where sharp cannot be loaded, by Jimp's codecs, with WebP and AVIF in WebAssembly. It gives an
+ * animation's first frame, ignores ICC profiles and does not subsample a JPEG's colours.
  */
 export async function createJimpEngine(text: LoadText): Promise<ImageEngine> {
   const webp = await createWebpCodec();

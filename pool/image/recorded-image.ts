@@ -102,7 +102,7 @@ const recorded = new WeakMap<object, Recorded>();
 /** Encoded pictures, which only their handler has: their memory may be moved to another thread. */
 export const freshBytes = new WeakSet<Uint8Array>();
 
-/** Pixels up to which a drawn overlay is cached with its image, since a logo may be laid many times, and that `pixels` gives. */
+/** The most pixels that handlers get, and up to which a drawn overlay is cached: a logo may be laid many times. */
 const cachedPixels = 1_000_000;
 
 /** What an image was recorded as, for another that it is laid over; hidden from plugins. */
@@ -236,10 +236,7 @@ function toImage(recording: Recording): Image {
     },
     async pixels() {
       if (size.width * size.height > cachedPixels) {
-        const most = `at most ${cachedPixels} pixels`;
-        throw new RangeError(
-          `pixels: gives ${most}, but the picture is ${size.width} × ${size.height}: resize it`,
-        );
+        throw new RangeError(`pixels: gives at most ${cachedPixels} pixels: resize the picture first`);
       }
       checkOnTheWay(1);
       const { data, width, height } = withAlpha(await pixels());

@@ -25,7 +25,7 @@ const types = { png: 'image/png', jpg: 'image/jpeg', webp: 'image/webp' };
 const orientations = [1, 2, 3, 4, 5, 6, 7, 8];
 const sources = ['jpeg', 'png', 'webp', 'avif'] as const;
 
-/** A call of each helper that answers a picture; it leaves the middle of each quadrant as it was. A new helper is a line. */
+/** A call of each helper that answers a picture, which leaves the middle of each quadrant as it was. */
 const harmless: Record<string, Record<string, string>> = {
   'media/add-border': { width: '2' },
   'media/add-watermark': { text: '.', font_size: '4', position: 'tl' },

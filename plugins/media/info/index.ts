@@ -4,8 +4,8 @@ import { rgbaToThumbHash } from 'thumbhash';
 /** The longest side of what colours are taken from: the most that a ThumbHash is made of. */
 const side = 100;
 
-const whole = (maximum: number) => ({ type: 'integer', minimum: 0, maximum }) as const;
-const count = whole(2_147_483_647);
+const wanted = { type: 'boolean', default: true } as const;
+const count = { type: 'integer', minimum: 1 } as const;
 
 export default defineHelper({
   summary: 'Says what an image is: size, format, colours.',
@@ -20,15 +20,10 @@ export default defineHelper({
     type: 'object',
     properties: {
       dominant_color: {
-        type: 'boolean',
-        default: true,
+        ...wanted,
         description: 'Whether to find the colour that covers most of the picture.',
       },
-      thumbhash: {
-        type: 'boolean',
-        default: true,
-        description: 'Whether to make a ThumbHash, a placeholder of some 25 bytes.',
-      },
+      thumbhash: { ...wanted, description: 'Whether to make a ThumbHash, a placeholder of some 25 bytes.' },
     },
   },
   output: {
@@ -39,7 +34,7 @@ export default defineHelper({
       format: { type: 'string', enum: ['png', 'jpg', 'webp', 'gif', 'avif'] },
       frames: { ...count, description: '1 for a still picture.' },
       has_alpha: { type: 'boolean', description: 'Whether it may have transparent pixels.' },
-      orientation: { ...whole(8), minimum: 1, description: 'As stored, in EXIF’s numbers; 1 is upright.' },
+      orientation: { ...count, maximum: 8, description: 'As stored, in EXIF’s numbers; 1 is upright.' },
       bytes: { ...count, description: 'Size of the file.' },
       dominant_color: {
         type: 'string',
@@ -69,42 +64,28 @@ export default defineHelper({
     const isSmall = Math.max(width, height) <= side;
     const small = isSmall ? image : image.resize({ width: side, height: side, fit: 'inside' });
     const pixels = await small.pixels();
-    const color = dominant_color ? findDominantColor(pixels) : undefined;
+    const hash = () =>
+      Buffer.from(rgbaToThumbHash(pixels.width, pixels.height, pixels.data)).toString('base64');
     return {
       ...facts,
-      ...(color !== undefined && { dominant_color: color }),
-      ...(thumbhash && { thumbhash: toThumbHash(pixels) }),
+      dominant_color: dominant_color ? findDominantColor(pixels) : undefined,
+      thumbhash: thumbhash ? hash() : undefined,
     };
   },
 });
 
-function toThumbHash({ width, height, data }: Pixels): string {
-  return Buffer.from(rgbaToThumbHash(width, height, data)).toString('base64');
-}
-
-/** Opaque pixels of about one colour, and the sums of their channels. */
-interface Group {
-  pixels: number;
-  sums: [red: number, green: number, blue: number];
-}
-
 /** The mean of the largest group of pixels that share the upper four bits of each channel; clear ones do not count. */
 export function findDominantColor({ data }: Pixels): string | undefined {
-  const groups = new Map<number, Group>();
-  let largest: Group | undefined;
+  const groups = new Map<number, { pixels: number; sums: [number, number, number] }>();
   for (let at = 0; at < data.length; at += 4) {
     const [red = 0, green = 0, blue = 0, alpha = 0] = data.subarray(at, at + 4);
     if (alpha < 128) continue;
     const key = ((red >> 4) << 8) | ((green >> 4) << 4) | (blue >> 4);
-    const group = groups.get(key) ?? { pixels: 0, sums: [0, 0, 0] };
-    groups.set(key, group);
-    group.pixels += 1;
-    group.sums[0] += red;
-    group.sums[1] += green;
-    group.sums[2] += blue;
-    if (group.pixels > (largest?.pixels ?? 0)) largest = group;
+    const { pixels, sums } = groups.get(key) ?? { pixels: 0, sums: [0, 0, 0] };
+    groups.set(key, { pixels: pixels + 1, sums: [sums[0] + red, sums[1] + green, sums[2] + blue] });
   }
-  if (!largest) return undefined;
-  const { sums, pixels } = largest;
+  const [first, ...others] = groups.values();
+  if (!first) return undefined;
+  const { sums, pixels } = others.reduce((most, next) => (next.pixels > most.pixels ? next : most), first);
   return `#${Buffer.from(sums.map((sum) => Math.round(sum / pixels))).toString('hex')}`;
 }

@@ -66,20 +66,13 @@ describe('the header of an avif', () => {
     }
   });
 
-  it('does not hide what is coded: a large picture, tile or transparency, many frames, a tile many times', async () => {
+  it('does not hide what is coded: a large picture, tile or transparency, many frames', async () => {
     const item = await codedItem(quadrants());
     const large = await codedItem(plain(1500, 1000, [9, 9, 9]), ispe(48, 32));
     const alpha = { ...large, properties: [...large.properties, alphaKind], references: { auxl: [0] } };
     const [frame] = [item.data.subarray(item.data.indexOf(0x32))];
     const film = { ...item, data: Buffer.concat([item.data, ...Array<Uint8Array>(999).fill(frame)]) };
-    const often = { rows: 20, shown: Array<number>(400).fill(1) };
-    for (const file of [
-      [large],
-      [item, alpha],
-      [film],
-      await tiled(120, 100, { tileSide: 600 }),
-      await tiled(100, 100, often),
-    ]) {
+    for (const file of [[large], [item, alpha], [film], await tiled(120, 100, { tileSide: 600 })]) {
       const error = refusal(avifOf(file));
       expect(error.code).to.equal('image_too_large');
       expect(error.message).to.match(/^The image decodes to \d{7} pixels; the limit is 1000000\.$/);
@@ -104,6 +97,7 @@ describe('the header of an avif', () => {
       avifOf([{ ...item, properties: item.properties.slice(0, 1) }]),
       avifOf([{ ...(first as typeof item), data: grid(2, 2, 12_000, 10_000) }, ...tiles]),
       avifOf([{ ...(first as typeof item), references: { dimg: [0, 0, 0, 0] } }, ...tiles]),
+      avifOf([{ ...(first as typeof item), references: { dimg: [1, 1, 1, 1] } }, ...tiles]),
       avifOf([item, ...Array(5).fill({ type: 'Exif', data: Buffer.alloc(0), properties: [] })]).fill(
         255,
         80,
