@@ -105,7 +105,9 @@ export function toAjvKeyword(keyword: AnyKeyword, abilities: Abilities): FuncKey
           const { problem, hint } = result;
           // Computed where it is shown: a hint for each item of a long list would cost more than to validate it.
           const message = { get: () => problem + (hint?.() ?? '') };
-          validate.errors = [Object.defineProperty({ keyword: name, params: {} }, 'message', message)];
+          // Of a custom keyword ajv does not say whose it is, which tells of what alternative an error is.
+          const error = { keyword: name, params: {}, parentSchema: beside };
+          validate.errors = [Object.defineProperty(error, 'message', message)];
           return false;
         }
         if (context) context.parentData[context.parentDataProperty] = result.value;
