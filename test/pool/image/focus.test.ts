@@ -4,7 +4,7 @@ import sharp from 'sharp';
 import type { Focus, Image, Size } from '../../../pool/image/engine.js';
 import { findFocus, placeCut } from '../../../pool/image/focus.js';
 import type { Raster } from '../../../pool/image/raster.js';
-import { pixelsOf } from '../../../pool/image/recipe.js';
+import { pixelsOf } from '../../../pool/image/recorded-image.js';
 import { engineBench } from './engines.js';
 import {
   film,
