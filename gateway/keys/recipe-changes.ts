@@ -1,3 +1,4 @@
+import { boundProblems } from '../../schemas/field-problem.js';
 import { quote } from '../../schemas/quote.js';
 import { GatewayError, inputError } from '../errors.js';
 import type { CompiledRecipe } from '../plugins/recipes/recipe.js';
@@ -29,9 +30,8 @@ export function createRecipeChanges(store: KeyStore, compile: CheckRecipe, now: 
       }
       const text = JSON.stringify(definition);
       requireSize(text);
-      const { problems, gone } = await compile(recipeId(name), definition);
-      if (problems.length > 0) throw inputError(problems);
-      if (gone !== undefined) throw inputError([goneProblem(definition, gone)]);
+      const { problems } = await compile(recipeId(name), definition);
+      if (problems.length > 0) throw inputError(boundProblems(problems));
       return store.change(async (tx) => {
         const { id: tenant_id } = await findTenant(tx, tenant);
         const before = await tx.recipe(tenant_id, name);
@@ -73,14 +73,6 @@ function requireSize(text: string): void {
   if (bytes <= mostRecipeBytes) return;
   const message = `The definition has ${bytes} bytes; a recipe may have ${mostRecipeBytes} at most.`;
   throw new GatewayError('too_large', { message });
-}
-
-/** Who saves a recipe now has named a helper that is not there. */
-function goneProblem(definition: object, gone: string) {
-  const { steps } = definition as { steps?: unknown };
-  const at = Array.isArray(steps) ? steps.findIndex((step) => step?.use === gone) : -1;
-  const problem = `names the helper ${quote(gone)}, which this gateway does not have`;
-  return { field: at < 0 ? 'steps' : `steps.${at}.use`, problem };
 }
 
 async function findRecipe(

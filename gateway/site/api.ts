@@ -59,6 +59,7 @@ const recipeFields: Fields<object> = {
   schema: {
     properties: {
       summary: { type: 'string', description: 'What comes of it, in a line.' },
+      description: { type: 'string', description: 'More than fits into the summary.' },
       input: { type: 'object', description: 'What is narrowed of its parameters, and their defaults.' },
       steps: {
         type: 'array',

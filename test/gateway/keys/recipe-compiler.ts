@@ -8,6 +8,7 @@ export const goneHelper = 'shop/gone';
 export const compileRecipe: RecipeCompiler = (id, definition) => {
   const { steps } = definition as { steps?: { use?: string }[] };
   if (!Array.isArray(steps)) return { problems: [{ field: 'steps', problem: 'must be given' }] };
-  if (steps.some(({ use }) => use === goneHelper)) return { problems: [], gone: goneHelper };
+  const at = steps.findIndex(({ use }) => use === goneHelper);
+  if (at >= 0) return { problems: [{ field: `steps.${at}.use`, problem: 'is no helper' }], gone: goneHelper };
   return { problems: [], helper: { id } as Helper };
 };
