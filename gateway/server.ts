@@ -11,6 +11,7 @@ import { createFirstTenant, firstTenant } from './keys/admin.js';
 import { createLimitsOf, limitsByDefault } from './limits/limiter.js';
 import { createReadiness } from './pipeline/health.js';
 import { createReportError, reportPublicly } from './pipeline/respond.js';
+import { createRecipePreview } from './recipes/preview.js';
 import { startSite } from './site/start-site.js';
 
 export type GatewayOptions = Pick<CoreOptions, 'env' | 'dev' | 'supervisor'>;
@@ -42,13 +43,14 @@ export async function compose({ fronts, ...options }: ComposeOptions) {
   // Known once the site listens, which it does after the API.
   let siteUrl = supervisor?.siteUrl;
   const keySite = (host: string) => config.connectUrl ?? (isLoopbackHost(host) ? siteUrl : undefined);
+  const limitsOf = createLimitsOf(limitsByDefault(config));
   const app = createApp({
     ...core,
     ...work,
     ...jobs,
     docs: docRoutes({ registry, config, keySite, problems: dev && (() => dev.problems) }),
     isPublic: config.docs === 'on',
-    limitsOf: createLimitsOf(limitsByDefault(config)),
+    limitsOf,
     processes: supervisor ? config.processes : 1,
     outboundBudget,
     reportError: dev
@@ -69,6 +71,7 @@ export async function compose({ fronts, ...options }: ComposeOptions) {
       ...core,
       ...{ front, config, logger, closers, outboundBudget, pool },
       jobs: jobs.jobs,
+      preview: createRecipePreview({ ...core, ...work, limitsOf }),
       keysAvailable: keys.available,
       apiUrl: url,
     });

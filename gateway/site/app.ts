@@ -17,6 +17,7 @@ import { keyPages } from './pages/key.js';
 import { keysPages } from './pages/keys.js';
 import { memberPages } from './pages/members.js';
 import { overviewPages } from './pages/overview.js';
+import { recipePages } from './pages/recipes.js';
 import { signInPages } from './pages/sign-in.js';
 import { signedUrlPages } from './pages/signed-urls.js';
 import { tenantsPages } from './pages/tenants.js';
@@ -44,6 +45,7 @@ export const pageRoutes: readonly PageRoute[] = [
   ...keysPages,
   ...keyPages,
   ...signedUrlPages,
+  ...recipePages,
   ...usagePages,
   ...jobsPages,
   ...webhookPages,

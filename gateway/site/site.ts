@@ -5,6 +5,7 @@ import type { Jobs } from '../jobs/jobs.js';
 import type { KeyAdmin } from '../keys/admin.js';
 import { recipeId } from '../keys/model.js';
 import type { KeyStore } from '../keys/store.js';
+import type { RecipePreview } from '../recipes/preview.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import type { UsageMeter } from '../usage/meter.js';
 import { createPasswordChecker } from './accounts/passwords.js';
@@ -50,6 +51,10 @@ export interface SiteOptions {
   apiUrl: string;
   /** Whether urls can be signed. */
   signing: Pick<SigningSecrets, 'available'>;
+  /** Tries recipes. */
+  preview: RecipePreview;
+  /** Where steps are put together in a form; undefined where there is no such page. */
+  playground?: string | undefined;
   /** Every helper. */
   services: () => readonly Service[];
   /** What `/metrics` answers; without it, that path is 404. */

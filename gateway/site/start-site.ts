@@ -9,6 +9,7 @@ import type { Front } from '../http/server.js';
 import { createKeyAdmin } from '../keys/admin.js';
 import type { KeyStore } from '../keys/store.js';
 import type { Metrics } from '../observability/metrics.js';
+import { pipelineId } from '../plugins/paths.js';
 import type { RecipeCompiler } from '../plugins/recipes/recipe.js';
 import type { Registry } from '../plugins/registry.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
@@ -18,7 +19,7 @@ import { createSiteApp } from './app.js';
 import type { HealthFact, SiteOptions } from './site.js';
 import type { SiteTables } from './tables.js';
 
-interface SiteStart extends Pick<SiteOptions, 'logger' | 'jobs'> {
+interface SiteStart extends Pick<SiteOptions, 'logger' | 'jobs' | 'preview'> {
   config: Config;
   closers: Closers;
   /** The server that the site is to answer on. */
@@ -46,6 +47,7 @@ export async function startSite(start: SiteStart) {
   // The address has to be known before the application is made of it.
   const url = await front.listen();
   const baseUrl = new URL(config.connectUrl ?? url).origin;
+  const apiUrl = new URL(config.apiUrl ?? start.apiUrl).origin;
   const siteDatabase = database.access<SiteTables>();
   const app = await createSiteApp({
     admin: createKeyAdmin({
@@ -59,10 +61,12 @@ export async function startSite(start: SiteStart) {
     database: siteDatabase,
     usage: (tenant, query) => usage.usage(tenant, query),
     jobs: start.jobs,
+    preview: start.preview,
+    playground: config.docs === 'on' ? `${apiUrl}/?helper=${pipelineId}` : undefined,
     outbound: start.outboundBudget,
     operatorToken: config.operatorToken,
     baseUrl,
-    apiUrl: new URL(config.apiUrl ?? start.apiUrl).origin,
+    apiUrl,
     services: () =>
       [...registry.values()].map(({ id, declaration: { summary, output, effects } }) => ({
         id,

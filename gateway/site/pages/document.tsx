@@ -128,7 +128,13 @@ function NavLink(props: { href: string; within?: string; children: ComponentChil
 function TenantHead({ name }: { name: string }) {
   const { visitor } = useContext(ViewContext);
   const base = `/tenants/${name}`;
-  const tabs = ['Usage', 'Jobs', 'Webhooks', ...(visitor?.operator ? ['Limits', 'Members', 'Audit'] : [])];
+  const tabs = [
+    'Recipes',
+    'Usage',
+    'Jobs',
+    'Webhooks',
+    ...(visitor?.operator ? ['Limits', 'Members', 'Audit'] : []),
+  ];
   return (
     <>
       {visitor?.operator && (

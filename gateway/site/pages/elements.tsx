@@ -209,33 +209,40 @@ interface FieldProps extends Pick<JSX.IntrinsicElements['input'], Passed> {
   value?: string;
   /** As wide as the page, for long text. */
   wide?: boolean;
+  /** Of a text with several lines. */
+  rows?: number;
 }
 
 /** A labelled input with its hint and, beside it, what is wrong with it. A password that was typed is not sent back. */
 export function Field(props: FieldProps) {
-  const { name, label, hint, type = 'text', value = '', wide, autocomplete = 'off', ...rest } = props;
+  const { name, label, hint, type = 'text', value = '', wide, rows, autocomplete = 'off', ...rest } = props;
   const state = useContext(ViewContext).form;
   const problem = state.problems[name];
+  const text = type === 'password' ? '' : (state.values.get(name) ?? value);
   const described = [hint ? `${name}-hint` : '', problem ? `${name}-problem` : ''].filter(Boolean).join(' ');
+  const common = {
+    id: name,
+    name,
+    autocomplete,
+    autocapitalize: 'none' as const,
+    spellcheck: false,
+    'aria-invalid': problem ? ('true' as const) : undefined,
+    'aria-describedby': described || undefined,
+  };
   return (
     <div class={`field${problem ? ' wrong' : ''}${wide ? ' wide' : ''}`}>
       <label for={name}>
         {label}
         {!rest.required && <span class="optional"> optional</span>}
       </label>
-      <input
-        id={name}
-        name={name}
+      {rows === undefined ? (
         // The types have one input for each kind; which one it is does not matter here.
-        type={type as 'text'}
-        value={type === 'password' ? '' : (state.values.get(name) ?? value)}
-        {...rest}
-        autocomplete={autocomplete}
-        autocapitalize="none"
-        spellcheck={false}
-        aria-invalid={problem ? 'true' : undefined}
-        aria-describedby={described || undefined}
-      />
+        <input type={type as 'text'} value={text} {...rest} {...common} />
+      ) : (
+        <textarea rows={rows} required={rest.required} placeholder={rest.placeholder} {...common}>
+          {text}
+        </textarea>
+      )}
       {hint && (
         <p class="hint" id={`${name}-hint`}>
           {hint}

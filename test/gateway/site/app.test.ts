@@ -25,6 +25,7 @@ describe('site: every route for every role', () => {
     await site.admin.createTenant('globex', 'test');
     site.jobs.push(sampleJob(acme.id));
     key = await site.admin.issueKey('acme', { label: 'of acme' }, 'test');
+    await site.admin.putRecipe('acme', 'card', { summary: 'of acme', steps: [] }, 'test');
     browsers = {
       anonymous: createBrowserLike(site.url),
       'member of acme': await join(site, 'acme', 'ada@acme.example'),
@@ -38,6 +39,7 @@ describe('site: every route for every role', () => {
       .replace(':tenant', 'acme')
       .replace(':key', key.id)
       .replace(':job', 'job_4fGhJ2kLm9pQ')
+      .replace(':recipe', 'card')
       .replace(/:\w+/g, 'nobody');
 
   /** The token of this browser's forms, so that what refuses is the rule of the route and nothing before it. */

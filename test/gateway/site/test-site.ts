@@ -1,16 +1,18 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
-import { GatewayError } from '../../../gateway/errors.js';
+import { GatewayError, inputError } from '../../../gateway/errors.js';
 import { createOutboundBudget } from '../../../gateway/http/outbound-budget.js';
 import type { ItemView, JobView } from '../../../gateway/jobs/jobs.js';
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
 import { createKeyVerifier } from '../../../gateway/keys/verifier.js';
+import type { RecipeTrial } from '../../../gateway/recipes/preview.js';
 import { createFirstOperator } from '../../../gateway/site/accounts/account.js';
 import { createSiteApp } from '../../../gateway/site/app.js';
 import type { SiteOptions } from '../../../gateway/site/site.js';
 import type { SiteDatabase, SiteTables } from '../../../gateway/site/tables.js';
 import type { UsageRow } from '../../../gateway/usage/report.js';
+import type { BodyAnswer } from '../../../pool/answer.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 import { compileRecipe } from '../keys/recipe-compiler.js';
 import { signing } from '../signing/signing.js';
@@ -76,6 +78,7 @@ export async function openTestSite(changes: Partial<SiteOptions> = {}, given?: T
     operatorToken,
     baseUrl: url,
     apiUrl: 'http://127.0.0.1:8080',
+    preview: previewOf,
     services: () => services,
     metrics: async () => ({ type: 'text/plain; version=0.0.4', body: 'gateway_calls_total 0\n' }),
     health: () => [
@@ -109,6 +112,16 @@ export async function openTestSite(changes: Partial<SiteOptions> = {}, given?: T
     },
   };
 }
+
+/** A red pixel, where the definition has steps. */
+async function previewOf({ definition, input }: RecipeTrial): Promise<BodyAnswer> {
+  const { problems } = compileRecipe('recipes/preview', definition);
+  if (problems.length > 0) throw inputError(problems);
+  if (input.url === 'https://busy.example/') throw new GatewayError('busy');
+  return { kind: 'bytes', type: 'image/gif', bytes: Buffer.from(pixel, 'base64') };
+}
+
+const pixel = 'R0lGODdhAQABAIAAAP8AAAAAACwAAAAAAQABAAACAkQBADs=';
 
 /** Opens a site for the length of `use`. */
 export async function withTestSite(
