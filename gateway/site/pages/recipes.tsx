@@ -171,6 +171,9 @@ async function saveRecipe(call: TenantCall): Promise<Answer> {
   }
 }
 
+/** What came of a preview: problems stand in the form. */
+type Tried = { picture?: BodyAnswer };
+
 /** Tries what the form holds, saved or not. */
 async function previewRecipe(call: TenantCall): Promise<Answer> {
   const { site, form, tenant } = call;
@@ -179,9 +182,9 @@ async function previewRecipe(call: TenantCall): Promise<Answer> {
     const url = form.get('url')?.trim();
     const input = { ...readObject(form, 'input'), ...(url && { url }) };
     const picture = await site.preview({ tenant, definition, input });
-    return { page: await sentPage(call, picture), form: { values: form, problems: {} } };
+    return { page: await sentPage(call, { picture }), form: { values: form, problems: {} } };
   } catch (error) {
-    return refused(recipeFormState(error, form), await sentPage(call));
+    return refused(recipeFormState(error, form), await sentPage(call, {}));
   }
 }
 
@@ -192,14 +195,14 @@ function recipeFormState(error: unknown, form: ReadonlyMap<string, string>): For
   return { values: form, problems: { definition: error.message } };
 }
 
-async function sentPage(call: TenantCall, picture?: BodyAnswer) {
+async function sentPage(call: TenantCall, tried?: Tried) {
   const { form } = call;
   const saved = form.get('new') === '1' ? undefined : await findNamed(call, form.get('recipe') ?? '');
-  return recipePage(call, saved, '', picture);
+  return recipePage(call, saved, '', tried);
 }
 
 /** The page of a saved recipe, or of one that is to be. */
-function recipePage(call: TenantCall, saved: RecipeView | undefined, text = '', picture?: BodyAnswer) {
+function recipePage(call: TenantCall, saved: RecipeView | undefined, text = '', tried?: Tried) {
   const { tenant, query, site } = call;
   const href = listHref(call);
   const title = saved?.name ?? 'New recipe';
@@ -212,8 +215,7 @@ function recipePage(call: TenantCall, saved: RecipeView | undefined, text = '', 
       {saved && query.get('saved') === '1' && (
         <Notice kind="good">Saved. Every gateway serves it so within 5 seconds.</Notice>
       )}
-      <RecipeForm href={href} saved={saved} text={saved ? definitionText(saved) : text} />
-      {picture && <Preview picture={picture} />}
+      <RecipeForm href={href} saved={saved} text={saved ? definitionText(saved) : text} tried={tried} />
       {saved && (
         <>
           <section class="panel">
@@ -246,9 +248,10 @@ interface RecipeFormProps {
   href: string;
   saved: RecipeView | undefined;
   text: string;
+  tried: Tried | undefined;
 }
 
-function RecipeForm({ href, saved, text }: RecipeFormProps) {
+function RecipeForm({ href, saved, text, tried }: RecipeFormProps) {
   return (
     <Form action={href} label="Recipe">
       {saved ? (
@@ -273,11 +276,11 @@ function RecipeForm({ href, saved, text }: RecipeFormProps) {
         required
         hint="JSON: steps, and if you like summary, input and format. A value such as “{width}” is a parameter of the recipe."
       />
-      <Problems />
+      {!tried && <Problems />}
       <p>
         <button type="submit">Save recipe</button>
       </p>
-      <section class="panel">
+      <section class="panel" id="preview">
         <h2>Preview</h2>
         <p>Tries the definition above, saved or not. It counts towards the tenant’s rate and quota.</p>
         <Field
@@ -295,9 +298,13 @@ function RecipeForm({ href, saved, text }: RecipeFormProps) {
           wide
           hint="JSON, as a call would send them."
         />
-        <button type="submit" formaction={`${href}/preview`} formnovalidate class="quiet-button">
-          Show preview
-        </button>
+        <p>
+          <button type="submit" formaction={`${href}/preview#preview`} formnovalidate class="quiet-button">
+            Show preview
+          </button>
+        </p>
+        {tried && <Problems />}
+        {tried?.picture && <Preview picture={tried.picture} />}
       </section>
     </Form>
   );
@@ -325,7 +332,7 @@ function Problems() {
 function Preview({ picture: { bytes, type } }: { picture: BodyAnswer }) {
   const source = `data:${type};base64,${Buffer.from(bytes).toString('base64')}`;
   return (
-    <figure class="preview" id="preview">
+    <figure class="preview">
       <img src={source} alt="What the recipe makes" />
       <figcaption>What the recipe makes. A large picture is shown smaller.</figcaption>
     </figure>
