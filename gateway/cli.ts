@@ -25,6 +25,7 @@ import {
 } from './commands/output.js';
 import { registerPluginCommands } from './commands/plugins/register.js';
 import { exitSoon, ignoreClosedPipe, reserveStdout } from './commands/process.js';
+import { registerRecipeCommands } from './commands/recipes.js';
 import { registerServe } from './commands/serve.js';
 import { registerSign } from './commands/sign.js';
 import { registerOperatorCommands, registerTenantCommands } from './commands/tenants.js';
@@ -49,6 +50,7 @@ registerServe(program);
 registerDev(program);
 registerTenantCommands(program, openAdmin, processTerminal);
 registerKeyCommands(program, openAdmin, processTerminal);
+registerRecipeCommands(program, openAdmin, processTerminal);
 registerSign(program, openAdmin, processTerminal);
 registerOperatorCommands(program, async () => (await opening()).openOperators(), processTerminal);
 registerCall(program);

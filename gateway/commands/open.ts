@@ -44,6 +44,8 @@ const longestGrace = rotationSchema.properties.grace_seconds.maximum / 86_400;
 /** The command line's name of each field of the key administration, and what it accepts besides. */
 const typedNames: Readonly<Record<string, { as: string; hint?: string }>> = {
   name: { as: '<name>' },
+  recipe: { as: '<name>' },
+  file: { as: '<file>' },
   url: { as: '<url>' },
   id: { as: '<id>' },
   label: { as: '--label' },

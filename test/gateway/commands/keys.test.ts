@@ -7,6 +7,7 @@ import { registerKeyCommands } from '../../../gateway/commands/keys.js';
 import { actorName, type OpenKeys } from '../../../gateway/commands/open.js';
 import { openAdmin } from '../../../gateway/commands/open-admin.js';
 import type { Terminal } from '../../../gateway/commands/output.js';
+import { registerRecipeCommands } from '../../../gateway/commands/recipes.js';
 import { registerSign } from '../../../gateway/commands/sign.js';
 import { registerOperatorCommands, registerTenantCommands } from '../../../gateway/commands/tenants.js';
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
@@ -49,7 +50,7 @@ async function runWith(open: OpenKeys, args: readonly string[], { isTTY = false 
     },
   };
   const program = new Command('helper-gateway');
-  for (const register of [registerTenantCommands, registerKeyCommands, registerSign])
+  for (const register of [registerTenantCommands, registerKeyCommands, registerRecipeCommands, registerSign])
     register(program, open, terminal);
   registerOperatorCommands(program, openOperators, terminal);
   await program.parseAsync(args, { from: 'user' }).catch((error) => {
@@ -267,6 +268,54 @@ describe('commands on keys and tenants', () => {
     expect(usedOperators).to.deep.equal([['ada@example.com', actorName()], ['closed']]);
     expect(stdout).to.equal('one-two-three\n');
     expect(stderr).to.include('ada@example.com now signs in with this password');
+  });
+
+  describe('recipes', () => {
+    const card = { summary: 'Card', steps: [{ use: 'media/add-border', width: '{width}' }] };
+    let file: string;
+    let folder: string;
+    beforeEach(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'recipes-'));
+      file = join(folder, 'card.json');
+      await writeFile(file, JSON.stringify(card));
+    });
+    afterEach(() => rm(folder, { recursive: true }));
+
+    it('are saved from a file, listed, shown as they were, and deleted', async () => {
+      expect((await run('recipes', 'list', 'acme')).stderr).to.include('no recipe yet');
+      expect((await run('recipes', 'put', 'acme', 'card', file)).stdout).to.include('Added card');
+      expect((await run('recipes', 'put', 'acme', 'card', file)).stdout).to.include('Replaced card');
+      expect((await run('recipes', 'list', 'acme')).stdout).to.match(
+        /card +\d{4}-\d\d-\d\d +media\/add-border +Card/,
+      );
+      expect(JSON.parse((await run('recipes', 'show', 'acme', 'card')).stdout)).to.deep.equal(card);
+      const { recipe } = await dataOf('recipes', 'show', 'acme', 'card');
+      expect(recipe).to.deep.include({ name: 'card', ...card });
+      const shown = await run('sign', '/recipes/card?width=3', '--key', id);
+      expect(shown.stdout).to.match(/^\/recipes\/card\?width=3&kid=.*&sig=/);
+      expect((await run('recipes', 'delete', 'acme', 'card')).stdout).to.include('Deleted');
+      for (const args of [
+        ['recipes', 'show', 'acme', 'card'],
+        ['recipes', 'delete', 'acme', 'card'],
+        ['sign', '/recipes/card?width=3', '--key', id],
+      ])
+        expect((await run(...args)).exitCode, args.join(' ')).to.equal(1);
+    });
+
+    it('are refused with what is wrong, as it was typed', async () => {
+      await writeFile(join(folder, 'open.json'), '{"steps":');
+      await writeFile(join(folder, 'none.json'), '{}');
+      for (const [args, said] of [
+        [['Card', file], '<name> must be'],
+        [['card', join(folder, 'missing.json')], '<file> cannot be read: ENOENT'],
+        [['card', join(folder, 'open.json')], '<file> must be JSON'],
+        [['card', join(folder, 'none.json')], 'steps must be given'],
+      ] as const) {
+        const { stderr, exitCode } = await run('recipes', 'put', 'acme', ...args);
+        expect([exitCode, stderr.includes(said)], stderr).to.deep.equal([1, true]);
+      }
+      expect((await dataOf('recipes', 'list', 'acme')).recipes).to.deep.equal([]);
+    });
   });
 
   describe('sign', () => {
