@@ -5,7 +5,7 @@ import { readJsonObject } from '../../schemas/input/parse.js';
 import { visibleJson } from '../../schemas/quote.js';
 import { reasonOf } from '../database/store-error.js';
 import { inputError } from '../errors.js';
-import { type RecipeView, recipeId } from '../keys/model.js';
+import { definitionOf, type RecipeView, recipeId } from '../keys/model.js';
 import { recipeName } from '../keys/schemas.js';
 import { type OpenKeys, withKeys } from './open.js';
 import { formatTable, type JsonOption, jsonOption, type Terminal, usageErrors } from './output.js';
@@ -49,8 +49,7 @@ export function registerRecipeCommands(program: Command, open: OpenKeys, termina
     .action((tenant: string, name: string, options: JsonOption) =>
       withKeys(open, terminal, options, async (admin) => {
         const recipe = await admin.recipe(tenant, name);
-        const { name: _name, created_at: _made, updated_at: _changed, ...definition } = recipe;
-        return { data: { recipe }, result: visibleJson(JSON.stringify(definition, null, 2)) };
+        return { data: { recipe }, result: visibleJson(JSON.stringify(definitionOf(recipe), null, 2)) };
       }),
     );
 
@@ -77,11 +76,11 @@ async function readDefinition(file: string): Promise<object> {
 }
 
 function tableOf(recipes: readonly RecipeView[]): string {
-  const rows = recipes.map(({ name, updated_at, steps, summary }) => [
+  const rows = recipes.map(({ name, updated_at, steps, summary = '-' }) => [
     name,
     updated_at.slice(0, 10),
-    (steps as { use: string }[]).map(({ use }) => use).join(','),
-    typeof summary === 'string' ? summary : '-',
+    steps.map(({ use }) => use).join(','),
+    summary,
   ]);
   return formatTable(['NAME', 'CHANGED', 'STEPS', 'SUMMARY'], rows);
 }

@@ -161,10 +161,18 @@ export function viewKey(key: KeyWithSecrets, now: number) {
 }
 
 /** A recipe as people and the JSON API see it: its definition, with its name and times. */
-export type RecipeView = { name: string; created_at: string; updated_at: string } & Record<string, unknown>;
+export interface RecipeView extends Record<'name' | 'created_at' | 'updated_at', string> {
+  summary?: string;
+  steps: { use: string }[];
+}
 
 export function viewRecipe({ name, definition, created_at, updated_at }: Recipe): RecipeView {
   return { name, created_at: iso(created_at), updated_at: iso(updated_at), ...JSON.parse(definition) };
+}
+
+/** The definition alone, as it was given. */
+export function definitionOf({ name: _name, created_at: _made, updated_at: _changed, ...rest }: RecipeView) {
+  return rest;
 }
 
 /** The id of a tenant's recipe: its service in calls, and a scope of keys. */

@@ -8,9 +8,9 @@ import type { KeyStore, KeyTransaction } from './store.js';
 import { findTenant } from './tenant-changes.js';
 
 /** Recipes of one tenant. */
-export const mostRecipes = 100;
+const mostRecipes = 100;
 /** Bytes of a definition as JSON without spaces. */
-export const mostRecipeBytes = 16 * 1024;
+const mostRecipeBytes = 16 * 1024;
 
 /** Reads a definition; a promise where the helpers have to be loaded for it. */
 export type CheckRecipe = (id: string, definition: unknown) => CompiledRecipe | Promise<CompiledRecipe>;

@@ -57,22 +57,19 @@ export function createTenantRecipes(options: TenantRecipesOptions): TenantRecipe
     }
   });
 
-  function load(tenant: string): Promise<CachedRecipes> {
+  async function load(tenant: string): Promise<CachedRecipes> {
     const running = reads.get(tenant);
     if (running) return running;
-    const read = readAll(tenant).then(
-      (found) => {
-        if (forget()) known.set(tenant, found);
-        return found;
-      },
-      (error) => {
-        forget();
-        throw error;
-      },
-    );
-    const forget = () => reads.get(tenant) === read && reads.delete(tenant);
+    const read = readAll(tenant);
     reads.set(tenant, read);
-    return read;
+    const isCurrent = () => reads.get(tenant) === read;
+    try {
+      const found = await read;
+      if (isCurrent()) known.set(tenant, found);
+      return found;
+    } finally {
+      if (isCurrent()) reads.delete(tenant);
+    }
   }
 
   async function readAll(tenant: string): Promise<CachedRecipes> {

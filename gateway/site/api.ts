@@ -4,6 +4,7 @@ import { toStandard } from '../../schemas/keywords/keywords.js';
 import { type ErrorCode, errorTable } from '../errors.js';
 import type { KeyInputs } from '../keys/inputs.js';
 import { limitsSchema, recipeScope } from '../keys/schemas.js';
+import { definitionSchema } from '../plugins/recipes/recipe.js';
 import { createUsageInput } from '../usage/report.js';
 import type { Site } from './site.js';
 
@@ -56,20 +57,7 @@ function defineRoute<Query extends object = object, Body extends object = object
 
 /** A recipe's definition: what is wrong with it, the compiler of recipes says. */
 const recipeFields: Fields<object> = {
-  schema: {
-    properties: {
-      summary: { type: 'string', description: 'What comes of it, in a line.' },
-      description: { type: 'string', description: 'More than fits into the summary.' },
-      input: { type: 'object', description: 'What is narrowed of its parameters, and their defaults.' },
-      steps: {
-        type: 'array',
-        items: { type: 'object' },
-        description: 'The helpers that run one after another: each has `use`, and its parameters.',
-      },
-      format: { type: 'string', description: "The picture's format; left out, callers choose." },
-    },
-    required: ['steps'],
-  },
+  schema: definitionSchema,
   coerce: (texts) => Object.fromEntries(texts),
   check: (value) => ({ value, problems: [] }),
 };

@@ -28,10 +28,7 @@ export async function servicesFor(
   tenant: string,
 ): Promise<Service[]> {
   const { recipes } = await admin.listRecipes(tenant);
-  const own = recipes.map(({ name, summary }) => {
-    const described = typeof summary === 'string' ? summary : 'A recipe of this tenant.';
-    return { id: recipeId(name), summary: described, picture: true };
-  });
+  const own = recipes.map(({ name, summary = '' }) => ({ id: recipeId(name), summary, picture: true }));
   return [...services(), ...own];
 }
 

@@ -43,7 +43,8 @@ interface Definition {
   format?: string;
 }
 
-const definitionSchema = {
+/** What a definition has; the steps are described by their helpers. */
+export const definitionSchema = {
   required: ['steps'],
   properties: {
     summary: { type: 'string', minLength: 1, maxLength: 200 },

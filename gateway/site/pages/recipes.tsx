@@ -2,22 +2,21 @@ import { useContext } from 'preact/hooks';
 import type { BodyAnswer } from '../../../pool/answer.js';
 import { readJsonObject } from '../../../schemas/input/parse.js';
 import { GatewayError, inputError } from '../../errors.js';
-import { type RecipeView, recipeId } from '../../keys/model.js';
-import { mostRecipes } from '../../keys/recipe-changes.js';
+import { definitionOf, type RecipeView, recipeId } from '../../keys/model.js';
 import { recipeName } from '../../keys/schemas.js';
 import {
   type Answer,
   type FormState,
   formState,
   get,
+  type PageCall,
   post,
-  readList,
   refused,
   type TenantCall,
   type UserCall,
 } from '../page.js';
 import { ConfirmPage, Page } from './document.js';
-import { CopyBox, Empty, Field, Form, Moment, NextPage, Notice, Table, ViewContext } from './elements.js';
+import { CopyBox, Empty, Field, Form, Moment, Notice, Table, ViewContext } from './elements.js';
 
 const listPath = '/tenants/:tenant/recipes';
 
@@ -40,24 +39,17 @@ const listHref = ({ tenant }: TenantCall) => `/tenants/${tenant.name}/recipes`;
 const findRecipe = ({ site, tenant, params }: TenantCall) =>
   site.admin.recipe(tenant.name, params.recipe ?? '');
 
-const tenantsShown = 100;
-
 /** Where a definition from elsewhere, such as the playground, is to go: the visitor's tenant, or the one that they choose. */
-async function chooseTenantPage({ site, visitor, query, search }: UserCall): Promise<Answer> {
-  const { tenants, next } = visitor.operator
-    ? await readList(() => site.admin.listTenants({ after: query.get('after'), limit: tenantsShown }))
-    : { tenants: visitor.tenants, next: null };
+async function chooseTenantPage({ site, visitor, search }: UserCall): Promise<Answer> {
+  const tenants = visitor.operator
+    ? (await site.admin.listTenants({ limit: 1000 })).tenants
+    : visitor.tenants;
   const hrefOf = (name: string) => `/tenants/${name}/recipes/new${search && `?${search}`}`;
   const [only, ...others] = tenants;
-  if (only && others.length === 0 && !query.has('after')) return { redirect: hrefOf(only.name) };
-  const more = new URLSearchParams([...query]);
-  more.set('after', next ?? '');
+  if (only && others.length === 0) return { redirect: hrefOf(only.name) };
   return (
     <Page title="New recipe">
-      <Empty of={tenants} title="No tenant yet">
-        A recipe is a tenant’s: it needs one first.
-      </Empty>
-      {only && <p class="lead">Whose recipe is it? Its keys alone can call it.</p>}
+      <p class="lead">A recipe is a tenant’s, whose keys alone can call it. Choose the tenant:</p>
       <ul>
         {tenants.map(({ name }) => (
           <li key={name}>
@@ -65,7 +57,6 @@ async function chooseTenantPage({ site, visitor, query, search }: UserCall): Pro
           </li>
         ))}
       </ul>
-      <NextPage href={next && `/recipes/new?${more}`} />
     </Page>
   );
 }
@@ -84,7 +75,7 @@ async function listPage(call: TenantCall) {
         keys of this tenant alone can call.
       </p>
       <Empty of={recipes} title="No recipes yet">
-        Write one, or put its steps together in the <PlaygroundLink href={site.playground} /> first.
+        Write one, or have the playground make it of steps that you put together there.
       </Empty>
       <Table
         label={`Recipes of ${tenant.name}`}
@@ -95,30 +86,19 @@ async function listPage(call: TenantCall) {
             rowHead: true,
             cell: ({ name }) => <a href={`${listHref(call)}/${name}`}>{name}</a>,
           },
-          { head: 'Summary', cell: ({ summary }) => (typeof summary === 'string' ? summary : '') },
-          { head: 'Steps', cell: ({ steps }) => stepsText(steps) },
+          { head: 'Summary', cell: ({ summary }) => summary },
+          { head: 'Steps', cell: ({ steps }) => steps.map(({ use }) => use).join(', ') },
           { head: 'Changed', cell: ({ updated_at }) => <Moment at={updated_at} /> },
         ]}
       />
-      {recipes.length < mostRecipes ? (
-        <p>
-          <a class="button" href={`${listHref(call)}/new?definition=`}>
-            New recipe
-          </a>
-        </p>
-      ) : (
-        <p class="hint">These are {mostRecipes}, and no tenant may have more.</p>
-      )}
+      <p class="inline">
+        <a class="button" href={`${listHref(call)}/new?definition=`}>
+          New recipe
+        </a>
+        {site.playground && <a href={site.playground}>Playground</a>}
+      </p>
     </Page>
   );
-}
-
-function PlaygroundLink({ href }: { href: string | undefined }) {
-  return href === undefined ? <>playground</> : <a href={href}>playground</a>;
-}
-
-function stepsText(steps: unknown): string {
-  return (steps as { use: string }[]).map(({ use }) => use).join(', ');
 }
 
 /** What a new recipe begins with. */
@@ -167,7 +147,7 @@ async function saveRecipe(call: TenantCall): Promise<Answer> {
     await site.admin.putRecipe(tenant.name, name, readObject(form, 'definition'), actor);
     return { redirect: `${listHref(call)}/${name}?saved=1` };
   } catch (error) {
-    return refused(recipeFormState(error, form), await sentPage(call));
+    return refused(recipeFormState(error, form, 'definition'), await sentPage(call));
   }
 }
 
@@ -184,15 +164,15 @@ async function previewRecipe(call: TenantCall): Promise<Answer> {
     const picture = await site.preview({ tenant, definition, input });
     return { page: await sentPage(call, { picture }), form: { values: form, problems: {} } };
   } catch (error) {
-    return refused(recipeFormState(error, form), await sentPage(call, {}));
+    return refused(recipeFormState(error, form, 'url'), await sentPage(call, {}));
   }
 }
 
 /** Whatever is wrong is said beside what was typed, which would be lost otherwise. */
-function recipeFormState(error: unknown, form: ReadonlyMap<string, string>): FormState {
-  if (!(error instanceof GatewayError) || error.isFault) throw error;
-  if (error.details) return formState(error, form, 'definition');
-  return { values: form, problems: { definition: error.message } };
+function recipeFormState(error: unknown, form: PageCall['form'], field: 'definition' | 'url'): FormState {
+  if (!(error instanceof GatewayError) || ['internal', 'keys_unavailable'].includes(error.code)) throw error;
+  if (error.code === 'invalid_input') return formState(error, form, field);
+  return { values: form, problems: { [field]: error.message } };
 }
 
 async function sentPage(call: TenantCall, tried?: Tried) {
@@ -215,7 +195,12 @@ function recipePage(call: TenantCall, saved: RecipeView | undefined, text = '', 
       {saved && query.get('saved') === '1' && (
         <Notice kind="good">Saved. Every gateway serves it so within 5 seconds.</Notice>
       )}
-      <RecipeForm href={href} saved={saved} text={saved ? definitionText(saved) : text} tried={tried} />
+      <RecipeForm
+        href={href}
+        saved={saved}
+        text={saved ? JSON.stringify(definitionOf(saved), null, 2) : text}
+        tried={tried}
+      />
       {saved && (
         <>
           <section class="panel">
@@ -237,10 +222,6 @@ function recipePage(call: TenantCall, saved: RecipeView | undefined, text = '', 
       )}
     </Page>
   );
-}
-
-function definitionText({ name: _name, created_at: _made, updated_at: _changed, ...definition }: RecipeView) {
-  return JSON.stringify(definition, null, 2);
 }
 
 interface RecipeFormProps {

@@ -117,7 +117,7 @@ export async function openTestSite(changes: Partial<SiteOptions> = {}, given?: T
 async function previewOf({ definition, input }: RecipeTrial): Promise<BodyAnswer> {
   const { problems } = compileRecipe('recipes/preview', definition);
   if (problems.length > 0) throw inputError(problems);
-  if (input.url === 'https://busy.example/') throw new GatewayError('busy');
+  if (input.url !== undefined) throw new GatewayError('source_failed');
   return { kind: 'bytes', type: 'image/gif', bytes: Buffer.from(pixel, 'base64') };
 }
 

@@ -79,7 +79,7 @@ describe('site/pages: recipes', () => {
     for (const [more, said] of [
       [{ input: '{' }, 'Parameters must be JSON'],
       [{ definition: '{}' }, '<code>steps</code> must be given'],
-      [{ url: 'https://busy.example/' }, 'All workers are busy'],
+      [{ url: 'https://away.example/' }, 'The url could not be fetched.'],
     ] as const) {
       const { status, html } = await preview(more);
       expect([status, html.includes(said)], said).to.deep.equal([400, true]);
