@@ -109,7 +109,7 @@ function extendRaster(raster: Raster, plan: BorderPlan): Raster {
   const { top, right, bottom, left } = plan;
   if (top + right + bottom + left === 0) return raster;
   const size = { width: raster.width + left + right, height: raster.height + top + bottom };
-  return placeOnCanvas(raster, size, { left, top }, pixelOf(plan, raster.channels));
+  return paintSides(placeOnCanvas(raster, size, { left, top }), plan);
 }
 
 function paintSides(raster: Raster, plan: BorderPlan): Raster {

@@ -69,12 +69,14 @@ type Leading = { [K in 'crop' | 'resize' | 'border']?: Extract<Operation, { kind
  * upright, so only of what is stored upright. Animations are one tall picture there, whose frames would run into each
  * other.
  */
-function splitLeading(operations: readonly Operation[], header: ImageHeader, animated: boolean): Leading {
+function splitLeading([operations = [], ...later]: Steps, header: ImageHeader, animated: boolean): Leading {
   const [first, second] = operations;
   const isTiny = header.frames === 1 && header.width * header.height < ownBorderPixels;
   // No more than a larger canvas.
   const isPlain = first?.kind === 'border' && first.radius === 0 && !first.inset;
-  if (isPlain && !isTiny) return { border: first, rest: operations.slice(1) };
+  // In pixels that are decoded anyway it costs less.
+  const isAll = operations.length === 1 && later.length === 0;
+  if (isPlain && !isTiny && isAll) return { border: first, rest: [] };
   if (animated) return { rest: operations };
   if (first?.kind === 'resize') return { resize: first, rest: operations.slice(1) };
   // The picture is then of the size that it is cut from.
@@ -130,17 +132,19 @@ export function createSharpEngine(
   /** A pipeline that decodes for this format and does the first operations on the way, and those that are left. */
   function openPipeline(
     { bytes, header, limits }: Source,
-    operations: readonly Operation[],
-    format: ResultFormat,
+    steps: Steps,
+    result: ResultFormat,
     animated: boolean,
   ) {
+    const later = steps.slice(1);
+    const format = later.length === 0 ? result : 'png';
     const image = sharp(bytes, {
       pages: animated ? -1 : 1,
       limitInputPixels: limits.maxPixels,
       // A cut-off file is refused; what a camera wrote a little wrong is not.
       failOn: 'error',
     }).timeout({ seconds: timeoutSeconds });
-    const { crop, resize, border, rest } = splitLeading(operations, header, animated);
+    const { crop, resize, border, rest } = splitLeading(steps, header, animated);
     // Else sharp paints a purple border on a grey picture grey, and reads 16 bit with a profile as P3. CMYK goes by its
     // own profile, and a JPEG that is shrunk is decoded at a fraction of its size only without this.
     const shrinksOnLoad = header.format === 'jpg' && resize !== undefined;
@@ -155,7 +159,7 @@ export function createSharpEngine(
       const { top, right, bottom, left, color } = border;
       image.extend({ top, right, bottom, left, background: color });
     }
-    return { image, rest };
+    return { image, rest, later };
   }
 
   /** A pipeline over decoded pixels. */
@@ -192,8 +196,7 @@ export function createSharpEngine(
 
   /** Runs all steps in the decoded pixels, but for what libvips has done while it decoded. */
   async function draw(
-    { image, rest }: ReturnType<typeof openPipeline>,
-    later: Steps,
+    { image, rest, later }: ReturnType<typeof openPipeline>,
     opaque: boolean,
   ): Promise<Raster> {
     let raster = await run(await toRaster(image), rest, opaque && later.length === 0);
@@ -214,12 +217,13 @@ export function createSharpEngine(
   /** What libvips can do while it decodes goes through in one pass. All else is done in the decoded pixels. */
   async function render(
     source: Source,
-    [first = [], ...later]: Steps,
+    steps: Steps,
     { format, settings, frames }: { format: ResultFormat; settings: EncodeOptions; frames: number },
   ): Promise<Uint8Array> {
     const { bytes, header } = source;
     const animated = frames > 1;
-    const opened = openPipeline(source, first, later.length === 0 ? format : 'png', animated);
+    const opened = openPipeline(source, steps, format, animated);
+    const { later } = opened;
     // libvips writes the source's orientation into an AVIF, even once it was turned by hand; decoded pixels carry none.
     const keepsOrientation = format === 'avif' && header.orientation !== 1;
     const isWhole = opened.rest.length + later.length === 0;
@@ -229,10 +233,10 @@ export function createSharpEngine(
     const opaque = format === 'jpg';
     const [resize, ...others] = later.at(-1) ?? [];
     if (resize?.kind === 'resize' && others.length === 0 && format !== 'png' && !animated) {
-      const drawn = await betweenSteps(await draw(opened, later.slice(0, -1), false), opaque);
+      const drawn = await betweenSteps(await draw({ ...opened, later: later.slice(0, -1) }, false), opaque);
       return encodeBy(scaleTo(fromRaster(drawn), resize), format, resize.width * resize.height, settings);
     }
-    const raster = await draw(opened, later, opaque);
+    const raster = await draw(opened, opaque);
     if (format === 'png') return encodeStill(dropOpaqueAlpha(raster));
     const timing: Timing = animated ? await sharp(bytes).metadata().catch(sharpFault) : {};
     const pixels = raster.width * raster.height * raster.frames;
@@ -252,7 +256,7 @@ export function createSharpEngine(
         ...stored,
         size: { ...swapSides(header, header.orientation), frames: header.frames },
         render: (steps, result) => render(source, steps, result),
-        pixels: ([first = [], ...later]) => draw(openPipeline(source, first, 'png', false), later, false),
+        pixels: (steps) => draw(openPipeline(source, steps, 'png', false), false),
       });
     },
   };
