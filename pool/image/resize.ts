@@ -1,6 +1,5 @@
-import type { Size } from './engine.js';
+import type { Fit, Focus, ResizeOptions, Size } from './engine.js';
 import { placeCut } from './focus.js';
-import type { validateResize } from './options.js';
 import type { Raster, Rectangle } from './raster.js';
 
 /** A change of size to exactly this, and what is then cut out of it. */
@@ -11,7 +10,7 @@ interface ResizePlan extends Size {
 /** What validated options mean for a picture of this size. Whole pixels, rounded to the nearest, at least one. */
 export function planResize(
   size: Size,
-  { width, height, fit, focus }: ReturnType<typeof validateResize>,
+  { width, height, fit, focus }: ResizeOptions & { fit: Fit; focus: Focus },
 ): ResizePlan {
   const across = width === undefined ? undefined : width / size.width;
   const down = height === undefined ? undefined : height / size.height;
