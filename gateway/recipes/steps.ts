@@ -18,4 +18,7 @@ export interface CallSteps {
 }
 
 /** Reads the steps of a validated input. Throws a `conflict` where a step's helper has gone. */
-export type ReadSteps = (input: Record<string, unknown>, options: Pick<CheckOptions, 'dryrun'>) => CallSteps;
+export type ReadSteps = (
+  input: Record<string, unknown>,
+  options: Pick<CheckOptions, 'dryrun'>,
+) => CallSteps;
