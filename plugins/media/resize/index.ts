@@ -118,10 +118,10 @@ export function resize(image: Image, wanted: SizeWanted): Image {
   return whole.border({ width: 0, top, right, bottom, left, color: background });
 }
 
+type Focus = NonNullable<Parameters<Image['resize']>[0]['focus']>;
+
 /** A point as `30%,20%`, any other focus as it is: the schema has made that a name. */
 function normalFocus(focus: string): Focus {
-  const [x, y] = focus.split(',', 2).map((percent) => Number.parseFloat(percent));
+  const [x, y] = focus.split(',', 2).map(Number.parseFloat);
   return y === undefined ? (focus as Focus) : `${x as number}%,${y}%`;
 }
-
-type Focus = NonNullable<Parameters<Image['resize']>[0]['focus']>;
