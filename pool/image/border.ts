@@ -109,7 +109,7 @@ function extendRaster(raster: Raster, plan: BorderPlan): Raster {
   const { top, right, bottom, left } = plan;
   if (top + right + bottom + left === 0) return raster;
   const size = { width: raster.width + left + right, height: raster.height + top + bottom };
-  return paintSides(placeOnCanvas(raster, size, { left, top }), plan);
+  return placeOnCanvas(raster, size, { left, top }, pixelOf(plan, raster.channels));
 }
 
 function paintSides(raster: Raster, plan: BorderPlan): Raster {

@@ -18,16 +18,10 @@ export interface Point {
 export interface Rectangle extends Point, Size {}
 
 /** Every frame on a canvas of this size, filled with one pixel's bytes, its top left corner at `to`. */
-export function placeOnCanvas(
-  raster: Raster,
-  { width, height }: Size,
-  to: Point,
-  pixel?: Uint8Array,
-): Raster {
+export function placeOnCanvas(raster: Raster, { width, height }: Size, to: Point, pixel: Uint8Array): Raster {
   const { channels, frames } = raster;
-  const bytes = width * height * channels * frames;
-  const data = pixel ? Buffer.alloc(bytes, pixel) : Buffer.allocUnsafeSlow(bytes);
-  const target = { data, width, height, channels, frames };
+  const canvas = { data: Buffer.alloc(width * height * channels * frames, pixel), width, height };
+  const target = { ...canvas, channels, frames };
   copyPixels(raster, { left: 0, top: 0 }, target, to, raster);
   return target;
 }

@@ -69,14 +69,12 @@ type Leading = { [K in 'crop' | 'resize' | 'border']?: Extract<Operation, { kind
  * upright, so only of what is stored upright. Animations are one tall picture there, whose frames would run into each
  * other.
  */
-function splitLeading([operations = [], ...later]: Steps, header: ImageHeader, animated: boolean): Leading {
+function splitLeading(operations: readonly Operation[], header: ImageHeader, animated: boolean): Leading {
   const [first, second] = operations;
   const isTiny = header.frames === 1 && header.width * header.height < ownBorderPixels;
   // No more than a larger canvas.
   const isPlain = first?.kind === 'border' && first.radius === 0 && !first.inset;
-  // In pixels that are decoded anyway it costs less.
-  const isAll = operations.length === 1 && later.length === 0;
-  if (isPlain && !isTiny && isAll) return { border: first, rest: [] };
+  if (isPlain && !isTiny) return { border: first, rest: operations.slice(1) };
   if (animated) return { rest: operations };
   if (first?.kind === 'resize') return { resize: first, rest: operations.slice(1) };
   // The picture is then of the size that it is cut from.
@@ -132,19 +130,17 @@ export function createSharpEngine(
   /** A pipeline that decodes for this format and does the first operations on the way, and those that are left. */
   function openPipeline(
     { bytes, header, limits }: Source,
-    steps: Steps,
-    result: ResultFormat,
+    operations: readonly Operation[],
+    format: ResultFormat,
     animated: boolean,
   ) {
-    const later = steps.slice(1);
-    const format = later.length === 0 ? result : 'png';
     const image = sharp(bytes, {
       pages: animated ? -1 : 1,
       limitInputPixels: limits.maxPixels,
       // A cut-off file is refused; what a camera wrote a little wrong is not.
       failOn: 'error',
     }).timeout({ seconds: timeoutSeconds });
-    const { crop, resize, border, rest } = splitLeading(steps, header, animated);
+    const { crop, resize, border, rest } = splitLeading(operations, header, animated);
     // Else sharp paints a purple border on a grey picture grey, and reads 16 bit with a profile as P3. CMYK goes by its
     // own profile, and a JPEG that is shrunk is decoded at a fraction of its size only without this.
     const shrinksOnLoad = header.format === 'jpg' && resize !== undefined;
@@ -159,7 +155,7 @@ export function createSharpEngine(
       const { top, right, bottom, left, color } = border;
       image.extend({ top, right, bottom, left, background: color });
     }
-    return { image, rest, later };
+    return { image, rest };
   }
 
   /** A pipeline over decoded pixels. */
@@ -196,7 +192,8 @@ export function createSharpEngine(
 
   /** Runs all steps in the decoded pixels, but for what libvips has done while it decoded. */
   async function draw(
-    { image, rest, later }: ReturnType<typeof openPipeline>,
+    { image, rest }: ReturnType<typeof openPipeline>,
+    later: Steps,
     opaque: boolean,
   ): Promise<Raster> {
     let raster = await run(await toRaster(image), rest, opaque && later.length === 0);
@@ -217,13 +214,12 @@ export function createSharpEngine(
   /** What libvips can do while it decodes goes through in one pass. All else is done in the decoded pixels. */
   async function render(
     source: Source,
-    steps: Steps,
+    [first = [], ...later]: Steps,
     { format, settings, frames }: { format: ResultFormat; settings: EncodeOptions; frames: number },
   ): Promise<Uint8Array> {
     const { bytes, header } = source;
     const animated = frames > 1;
-    const opened = openPipeline(source, steps, format, animated);
-    const { later } = opened;
+    const opened = openPipeline(source, first, later.length === 0 ? format : 'png', animated);
     // libvips writes the source's orientation into an AVIF, even once it was turned by hand; decoded pixels carry none.
     const keepsOrientation = format === 'avif' && header.orientation !== 1;
     const isWhole = opened.rest.length + later.length === 0;
@@ -233,10 +229,10 @@ export function createSharpEngine(
     const opaque = format === 'jpg';
     const [resize, ...others] = later.at(-1) ?? [];
     if (resize?.kind === 'resize' && others.length === 0 && format !== 'png' && !animated) {
-      const drawn = await betweenSteps(await draw({ ...opened, later: later.slice(0, -1) }, false), opaque);
+      const drawn = await betweenSteps(await draw(opened, later.slice(0, -1), false), opaque);
       return encodeBy(scaleTo(fromRaster(drawn), resize), format, resize.width * resize.height, settings);
     }
-    const raster = await draw(opened, opaque);
+    const raster = await draw(opened, later, opaque);
     if (format === 'png') return encodeStill(dropOpaqueAlpha(raster));
     const timing: Timing = animated ? await sharp(bytes).metadata().catch(sharpFault) : {};
     const pixels = raster.width * raster.height * raster.frames;
@@ -256,7 +252,7 @@ export function createSharpEngine(
         ...stored,
         size: { ...swapSides(header, header.orientation), frames: header.frames },
         render: (steps, result) => render(source, steps, result),
-        pixels: (steps) => draw(openPipeline(source, steps, 'png', false), false),
+        pixels: ([first = [], ...later]) => draw(openPipeline(source, first, 'png', false), later, false),
       });
     },
   };
