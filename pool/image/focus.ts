@@ -19,14 +19,10 @@ export function isFocus(value: unknown): value is Focus {
 /** Where a cut begins that has the focus as near to its middle as the picture lets it; `auto` is found elsewhere. */
 export function placeCut({ scaled, width, height }: Cover, focus: Focus): Point {
   const [, x, y] = perCent.exec(focus) ?? [];
-  const part = (percent: string | undefined, start: string, end: string) =>
-    percent === undefined
-      ? focus.includes(start)
-        ? 0
-        : focus.includes(end)
-          ? 1
-          : 0.5
-      : Number(percent) / 100;
+  const part = (percent: string | undefined, start: string, end: string) => {
+    if (percent !== undefined) return Number(percent) / 100;
+    return focus.includes(start) ? 0 : focus.includes(end) ? 1 : 0.5;
+  };
   const place = (at: number, whole: number, side: number) =>
     Math.min(whole - side, Math.max(0, Math.floor(at * whole - side / 2)));
   return {
@@ -74,9 +70,8 @@ export function findFocus(raster: Raster, { scaled, width, height }: Cover): Poi
     most = sum;
     chosen = step;
   }
-  const [part, middle] = [chosen / steps, 0.5];
-  const at = (share: number, room: number) => Math.floor(share * room);
-  return { left: at(across ? part : middle, spareX), top: at(across ? middle : part, spareY) };
+  const [x, y] = across ? [chosen / steps, 0.5] : [0.5, chosen / steps];
+  return { left: Math.floor(x * spareX), top: Math.floor(y * spareY) };
 }
 
 /** A picture of few pixels, on white, in light and two differences of colours, each about 0 to 1. */
@@ -154,16 +149,12 @@ function weigh({ width, height, channels, colors }: Cells): Float64Array {
   }
   let weights = colors.map((weight, i) => {
     const [x, y] = [i % width, Math.floor(i / width)];
-    const [east, west, south, north] = [
-      around(x + 1, y),
-      around(x - 1, y),
-      around(x, y + 1),
-      around(x, y - 1),
-    ];
-    const at = (c: Float64Array, place: number) => c[place] as number;
-    const [light = 0, redGreen = 0, yellowBlue = 0] = channels.map((c) =>
-      Math.abs(4 * at(c, i) - at(c, east) - at(c, west) - at(c, south) - at(c, north)),
-    );
+    const near = [around(x + 1, y), around(x - 1, y), around(x, y + 1), around(x, y - 1)];
+    const [light = 0, redGreen = 0, yellowBlue = 0] = channels.map((c) => {
+      let edge = 4 * (c[i] as number);
+      for (const at of near) edge -= c[at] as number;
+      return Math.abs(edge);
+    });
     const rare = Math.max(0, -Math.log(shareOf(border, channels, i) + 0.01));
     return weight + 0.5 * light + 0.25 * (redGreen + yellowBlue) + rare;
   });
@@ -171,8 +162,9 @@ function weigh({ width, height, channels, colors }: Cells): Float64Array {
     weights = weights.map((_, i) => {
       const [x, y] = [i % width, Math.floor(i / width)];
       let sum = 0;
-      for (let k = 0; k < 9; k++)
-        sum += weights[around(x + (k % 3) - 1, y + Math.floor(k / 3) - 1)] as number;
+      for (const down of [-1, 0, 1]) {
+        for (const right of [-1, 0, 1]) sum += weights[around(x + right, y + down)] as number;
+      }
       return sum / 9;
     });
   }

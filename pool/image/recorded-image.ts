@@ -161,10 +161,7 @@ function toImage(recording: Recording): Image {
 
   function then(operation: Operation, { width, height }: Size, overlay = largestOverlay, most: Size = size) {
     const next = { ...size, width, height };
-    const onTheWay = largerSize(
-      largest,
-      largerSize(next, { ...size, width: most.width, height: most.height }),
-    );
+    const onTheWay = [next, { ...size, ...most }].reduce(largerSize, largest);
     const all = { operations: [...operations, operation], size: next, largest: onTheWay };
     return toImage({ ...recording, ...all, largestOverlay: overlay });
   }

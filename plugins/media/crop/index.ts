@@ -58,14 +58,11 @@ type Measure = number | `${number}%`;
 
 /** Where an area begins on a side of so many pixels and how long it is: what leaves the picture, `crop` refuses. */
 function span(start: Measure = 0, length: Measure | undefined, whole: number): [number, number] {
-  const from = Math.round(pixels(start, whole));
+  const pixels = (measure: Measure) =>
+    typeof measure === 'number' ? measure : (Number.parseFloat(measure) / 100) * whole;
+  const from = Math.round(pixels(start));
   if (length === undefined) return [from, whole - from];
   // Two parts of 50% are all of a picture, though half of it may be half a pixel.
-  const isExact = typeof start === 'string' && typeof length === 'string';
-  const before = isExact ? pixels(start, whole) : from;
-  return [from, Math.round(before + pixels(length, whole)) - from];
-}
-
-function pixels(measure: Measure, whole: number): number {
-  return typeof measure === 'number' ? measure : (Number.parseFloat(measure) / 100) * whole;
+  const areParts = typeof start === 'string' && typeof length === 'string';
+  return [from, Math.round((areParts ? pixels(start) : from) + pixels(length)) - from];
 }

@@ -1,5 +1,7 @@
 import { defineHelper, type Image, pictureOutput, pictureOutputRules } from 'helper-gateway/helper';
 
+const edges = { top: ['t'], right: ['r'], bottom: ['b'], left: ['l'] };
+const corners = { 'top-left': ['tl'], 'top-right': ['tr'], 'bottom-right': ['br'], 'bottom-left': ['bl'] };
 const side = { type: 'integer', minimum: 1, maximum: 16_383 } as const;
 
 export default defineHelper({
@@ -26,20 +28,7 @@ export default defineHelper({
         type: 'string',
         maxLength: 40,
         anyOf: [
-          {
-            choice: {
-              center: ['c'],
-              top: ['t'],
-              'top-right': ['tr'],
-              right: ['r'],
-              'bottom-right': ['br'],
-              bottom: ['b'],
-              'bottom-left': ['bl'],
-              left: ['l'],
-              'top-left': ['tl'],
-              auto: [],
-            },
-          },
+          { choice: { center: ['c'], ...edges, ...corners, auto: [] } },
           {
             type: 'string',
             pattern: '^(?:100|\\d{1,2}(?:\\.\\d{1,6})?)%? ?, ?(?:100|\\d{1,2}(?:\\.\\d{1,6})?)%?$',
@@ -129,10 +118,10 @@ export function resize(image: Image, wanted: SizeWanted): Image {
   return whole.border({ width: 0, top, right, bottom, left, color: background });
 }
 
+type Focus = NonNullable<Parameters<Image['resize']>[0]['focus']>;
+
 /** A point as `30%,20%`, any other focus as it is: the schema has made that a name. */
 function normalFocus(focus: string): Focus {
-  const [x, y] = focus.split(',', 2).map((percent) => Number.parseFloat(percent));
+  const [x, y] = focus.split(',', 2).map(Number.parseFloat);
   return y === undefined ? (focus as Focus) : `${x as number}%,${y}%`;
 }
-
-type Focus = NonNullable<Parameters<Image['resize']>[0]['focus']>;

@@ -132,6 +132,25 @@ export function operationTests(bench: EngineBench): void {
         expectNothing(colorAt(raster, 0.02, 0.02), format);
       }
     });
+
+    it('has its background at the corners alone, not where the picture is transparent', async () => {
+      const ring = paint(50, 50, (x, y) =>
+        x > 15 && x < 34 && y > 15 && y < 34 ? [0, 0, 0, 0] : [200, 0, 0, 255],
+      );
+      for (const picture of [ring, plain(50, 50, [200, 0, 0])]) {
+        const raster = await bench.run(picture, (image) => image.rotate(45, { background: '#0000c8' }));
+        expect(pixelsAt(raster, '1,1 35,69')).to.deep.equal([
+          [0, 0, 200, 255],
+          [200, 0, 0, 255],
+        ]);
+        expect(colorAt(raster, 0.5, 0.5)[3]).to.equal(picture === ring ? 0 : 255);
+        // Where both meet, no third colour shows through.
+        for (const [red = 0, green, blue = 0, alpha] of pixelsOf(raster)) {
+          if (red > 0 && blue > 0)
+            expect([green, alpha, Math.abs(red + blue - 200) < 2]).to.deep.equal([0, 255, true]);
+        }
+      }
+    });
   });
 
   describe('composite', () => {

@@ -40,6 +40,15 @@ const mistakes: [message: string, call: Call][] = [
   [`crop: left ${whole} 0 to 47 ${inside}), but is Infinity`, crop({ left: Infinity })],
   ['rotate: degrees must be a finite number, but is missing', (i) => i.rotate(undefined as never)],
   ['rotate: degrees must be a finite number, but is -Infinity', (i) => i.rotate(-Infinity)],
+  ['rotate: background must be #rrggbb, but is "red"', (i) => i.rotate(0, { background: 'red' })],
+  [
+    'resize: focus is for cover, not for fill',
+    (i) => i.resize({ width: 9, height: 9, fit: 'fill', focus: 'auto' }),
+  ],
+  [
+    'resize: focus must be a side, a corner, "30%,20%" or auto, but is "101%,5%"',
+    (i) => i.resize({ width: 9, focus: '101%,5%' }),
+  ],
   [`composite: ${foreign}`, (i) => i.composite(new Uint8Array(9) as never)],
   [`composite: ${foreign}`, (i) => i.composite(null as never)],
   ['composite: left must be a whole number, but is 1.5', (i) => i.composite(i, { left: 1.5 })],
