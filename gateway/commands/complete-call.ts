@@ -7,7 +7,7 @@ import { compileParameters } from '../../schemas/parameters/parameters.js';
 import { createVocabulary } from '../../schemas/vocabulary.js';
 import { discoverPlugins, type FoundPlugin } from '../plugins/discover.js';
 import { importDeclaration } from '../plugins/import-plugin.js';
-import { builtinPlugins, helperUrl } from '../plugins/paths.js';
+import { builtinPlugins, helperUrl, pipelineId } from '../plugins/paths.js';
 import type { Helper } from '../plugins/registry.js';
 import {
   beginningWith,
@@ -157,9 +157,14 @@ export function findHelpers(outside: readonly string[]): HelperFinder {
   return {
     async list(typed) {
       const found = (await discover()).filter(({ id }) => id.startsWith(typed));
-      return Promise.all(
-        found.map(async (each) => ({ value: each.id, description: (await declarationOf(each))?.summary })),
-      );
+      const listed = found.map(async (each) => ({
+        value: each.id,
+        description: (await declarationOf(each))?.summary,
+      }));
+      return Promise.all([
+        ...listed,
+        { value: pipelineId, description: 'runs several helpers, one after the other' },
+      ]);
     },
     async find(id) {
       const found = (await discover()).find((each) => each.id === id);

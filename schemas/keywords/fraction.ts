@@ -34,7 +34,7 @@ export const fraction: Keyword<FractionSetting, unknown> = {
   accepts: (setting) => setting === true || isObject(setting),
   prepare(setting, beside) {
     const form = describeFraction(setting, beside);
-    const [least, most] = fractionBounds(setting, beside);
+    const [least, most] = boundsOf(setting, beside);
     return (given) => {
       const value = parseFraction(given);
       if (value !== undefined && value >= least && value <= most) return { value };
@@ -53,19 +53,19 @@ export const fraction: Keyword<FractionSetting, unknown> = {
     }),
   control: () => ({ kind: 'fraction' }),
   samples(setting, type, beside, fc) {
-    const [min, max] = fractionBounds(setting, beside);
+    const [min, max] = boundsOf(setting, beside);
     if (type === 'string') return fc.constantFrom(`${min * 100}%`, ...(max === 1 ? ['50%', '100%'] : []));
     return type === 'number' ? fc.double({ min, max, noNaN: true }) : undefined;
   },
 };
 
 /** A `minimum` beside it is one of the fraction, in whichever form that comes. */
-export function fractionBounds(setting: FractionSetting, { minimum }: JsonSchema): [number, number] {
+function boundsOf(setting: FractionSetting, { minimum }: JsonSchema): [number, number] {
   return [typeof minimum === 'number' ? minimum : 0, setting === true ? 1 : setting.maximum];
 }
 
 function describeFraction(setting: FractionSetting, beside: JsonSchema): string {
-  const [least, most] = fractionBounds(setting, beside);
+  const [least, most] = boundsOf(setting, beside);
   if (most < 1) return `a fraction from ${least} to ${most}, also as per cent`;
   return `a fraction from ${least} to 1, or per cent as 2 to 100 or "50%"`;
 }

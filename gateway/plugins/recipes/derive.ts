@@ -9,7 +9,7 @@ import {
   mapSubschemas,
   typesOf,
 } from '../../../schemas/json-schema.js';
-import { fractionBounds } from '../../../schemas/keywords/fraction.js';
+import { withMore } from '../../../schemas/keywords/keyword.js';
 import { urlParameter } from '../../../schemas/parameters/compile-schema.js';
 import { callParameters, compileParameters } from '../../../schemas/parameters/parameters.js';
 import { referenceTo } from '../../../schemas/parameters/rewrite.js';
@@ -22,8 +22,8 @@ export type ParameterEntry = Partial<Record<'minimum' | 'maximum' | 'maxLength',
   Partial<Record<'description' | 'pattern', string>> &
   Partial<Record<'examples' | 'enum', unknown[]>> & { default?: unknown };
 
-/** Gets what is wrong with a keyword of an entry. */
-type Refuse = (keyword: keyof ParameterEntry, problem: string) => void;
+/** Gets what is wrong with a keyword of an entry, if anything is. */
+type Refuse = (keyword: keyof ParameterEntry, problem: string | undefined) => void;
 
 /** The JSON Schema of an entry. */
 export const entrySchema: JsonSchema = {
@@ -103,32 +103,61 @@ export function createDerivation(vocabulary: Ajv) {
     };
   }
 
-  /** The schema of a parameter, as `entry` narrows it, and whether its default is that of its places. */
-  function derive(places: readonly ValuePlace[], entry: ParameterEntry, refuse: Refuse) {
+  /** The schema of a parameter, as `entry` narrows it. */
+  function derive(places: readonly ValuePlace[], entry: ParameterEntry, refuse: Refuse): JsonSchema {
     const found = places.map((place) => schemaAt(place) ?? {});
     const [first = {}] = found;
-    const narrowed = places.map(({ helper }, at) =>
-      carry(narrow(plain(found[at] as JsonSchema, helper.declaration.input), entry, refuse), helper),
+    const plain = places.map(({ helper }, at) =>
+      carry(withoutWords(found[at] as JsonSchema, helper.declaration.input), helper),
     );
-    const schema = withValues(withPattern(together(narrowed), entry, refuse), entry, refuse);
-    const inherits =
-      found.every((each) => isDeepStrictEqual(each.default, first.default)) && !('default' in entry);
-    const {
-      default: preset = inherits ? first.default : undefined,
-      description = first.description,
-      examples,
-    } = entry;
+    const distinct = plain.filter(
+      (schema, at) => plain.findIndex((each) => isDeepStrictEqual(each, schema)) === at,
+    );
+    const bounded = distinct.map((schema) => withBounds(schema, entry, refuse));
+    const together = bounded.length === 1 ? (bounded[0] as JsonSchema) : { allOf: bounded };
+    const schema = withValues(withTexts(together, distinct, entry, refuse), entry, refuse);
+    const isCommon = found.every((each) => isDeepStrictEqual(each.default, first.default));
+    const preset = 'default' in entry || !isCommon ? entry.default : first.default;
+    const { description = first.description, examples } = entry;
     if (Object.keys(entry).length > 0) {
       const check = createCheck(schema);
-      const wrong = (examples ?? []).map((example) => check(example).problem).find(Boolean);
-      if (wrong) refuse('examples', `has one that ${wrong}`);
+      const wrong = examples?.map((example) => check(example).problem).find(Boolean);
+      refuse('examples', wrong && `has one that ${wrong}`);
       const problem = preset === undefined ? undefined : check(preset).problem;
-      if (problem) refuse('default', inherits ? `is required: the step's own ${problem}` : problem);
+      refuse(
+        'default',
+        problem && !('default' in entry) ? `is required: the step's own ${problem}` : problem,
+      );
     }
-    const said = Object.entries({ description, default: preset, examples }).filter(
-      ([, each]) => each !== undefined,
-    );
-    return { schema: { ...schema, ...Object.fromEntries(said) } as JsonSchema, inherits };
+    const said = Object.entries({ description, default: preset, examples });
+    return { ...schema, ...Object.fromEntries(said.filter(([, each]) => each !== undefined)) };
+  }
+
+  /** The schema of one place between two values that it allows. */
+  function withBounds(schema: JsonSchema, entry: ParameterEntry, refuse: Refuse): JsonSchema {
+    const types = typesOf(schema);
+    const isNumber = types.includes('number') || types.includes('integer');
+    const bounds: JsonSchema = {};
+    for (const keyword of ['minimum', 'maximum'] as const) {
+      if (entry[keyword] === undefined) continue;
+      const { value, problem } = isNumber
+        ? createCheck(schema)(entry[keyword])
+        : { value: undefined, problem: 'is for numbers alone' };
+      refuse(keyword, problem);
+      if (problem === undefined) bounds[keyword] = value;
+    }
+    const { minimum = -Infinity, maximum = Infinity } = bounds as ParameterEntry;
+    if (minimum > maximum) refuse('minimum', `must be at most maximum, which is ${maximum}`);
+    if (Object.keys(bounds).length === 0 || minimum > maximum) return schema;
+    const { measure, fraction } = schema;
+    if (isObject(measure)) {
+      // What per cent come to is known only when the picture is there.
+      const { percent: _, ...pixels } = measure;
+      return { ...schema, measure: { ...pixels, ...bounds } };
+    }
+    if (fraction === undefined || bounds.maximum === undefined) return { type: types, ...schema, ...bounds };
+    const { maximum: most, ...least } = bounds;
+    return { ...schema, ...least, fraction: { maximum: most } };
   }
 
   /** Some values alone: of a choice in any spelling, else as they stand there. */
@@ -136,98 +165,43 @@ export function createDerivation(vocabulary: Ajv) {
     if (values === undefined) return schema;
     const checked = values.map(createCheck(schema));
     const wrong = checked.find(({ problem }) => problem !== undefined);
-    if (wrong) refuse('enum', `has a value that ${wrong.problem}`);
-    if (wrong || !isObject(schema.choice)) return wrong ? schema : withMore(schema, { enum: values });
-    const chosen = Object.entries(schema.choice).filter(([name]) =>
-      checked.some(({ value }) => value === name),
-    );
+    refuse('enum', wrong && `has a value that ${wrong.problem}`);
+    if (wrong || !isObject(schema.choice)) return wrong ? schema : { ...schema, enum: values };
+    const names = checked.map(({ value }) => value);
+    const chosen = Object.entries(schema.choice).filter(([name]) => names.includes(name));
     return { ...schema, choice: Object.fromEntries(chosen) };
   }
 
   return { derive, definitions };
 }
 
-function withPattern(schema: JsonSchema, { pattern }: ParameterEntry, refuse: Refuse): JsonSchema {
-  if (pattern === undefined) return schema;
-  const problem = patternProblem(pattern, schema.maxLength);
-  if (problem === undefined) return withMore(schema, { pattern });
+/** Shorter texts, of some form. */
+function withTexts(
+  schema: JsonSchema,
+  places: readonly JsonSchema[],
+  { maxLength, pattern }: ParameterEntry,
+  refuse: Refuse,
+): JsonSchema {
+  const longest = Math.min(...places.map(({ maxLength = Infinity }) => maxLength as number));
+  const { type = 'string' } = schema;
+  let narrowed = schema;
+  if (maxLength !== undefined) {
+    const isText = places.every((place) => typesOf(place).includes('string'));
+    const isLonger = maxLength > longest;
+    if (!isText || isLonger)
+      refuse('maxLength', isText ? `must be at most ${longest}` : 'is for texts alone');
+    else narrowed = { ...schema, type, maxLength };
+  }
+  if (pattern === undefined) return narrowed;
+  const problem = patternProblem(pattern, narrowed.maxLength);
   refuse('pattern', problem);
-  return schema;
+  return problem === undefined ? withMore(narrowed, { pattern }) : narrowed;
 }
 
 const words = ['title', 'description', 'default', 'examples', '$comment'];
 
 /** A schema without words and default, and without the reference that is all of it. */
-function plain(schema: JsonSchema, root: JsonSchema): JsonSchema {
-  return Object.fromEntries(
-    Object.entries(followReference(schema, root)).filter(([keyword]) => !words.includes(keyword)),
-  );
-}
-
-/** What fits all of these schemas. */
-function together(schemas: readonly JsonSchema[]): JsonSchema {
-  const [first = {}, ...others] = schemas.filter(
-    (schema, at) => schemas.findIndex((each) => isDeepStrictEqual(each, schema)) === at,
-  );
-  if (others.length === 0) return first;
-  const all = [first, ...others];
-  const lengths = all.flatMap(({ maxLength }) => (typeof maxLength === 'number' ? [maxLength] : []));
-  const areTexts = lengths.length > 0 && all.every(({ type }) => type === 'string');
-  // At the top, a text that is too long is refused before a pattern sees it.
-  return { ...(areTexts ? { type: 'string', maxLength: Math.min(...lengths) } : {}), allOf: all };
-}
-
-/** A schema that demands more than it does. */
-function withMore(schema: JsonSchema, more: JsonSchema): JsonSchema {
-  if (schema.allOf === undefined && Object.keys(more).every((keyword) => !(keyword in schema))) {
-    return { ...schema, ...more };
-  }
-  const { type, allOf } = schema;
-  const others = Array.isArray(allOf) ? allOf : [];
-  return { ...schema, allOf: [...others, { ...(type === undefined ? {} : { type }), ...more }] };
-}
-
-/** The schema of one place as a recipe narrows it. */
-function narrow(schema: JsonSchema, entry: ParameterEntry, refuse: Refuse): JsonSchema {
-  const { measure, fraction, maxLength = Number.MAX_VALUE } = schema;
-  const types = typesOf(schema);
-  const [least, most] = boundsOf(schema);
-  const limits = { minimum: least, maximum: most, maxLength: maxLength as number };
-  const given = Object.entries(limits).flatMap(([name, limit]): [keyof typeof limits, number, number][] => {
-    const keyword = name as keyof typeof limits;
-    return entry[keyword] === undefined ? [] : [[keyword, entry[keyword], limit]];
-  });
-  const bounds: JsonSchema = {};
-  for (const [keyword, bound, limit] of given) {
-    const isText = keyword === 'maxLength';
-    const isWider = keyword === 'minimum' ? bound < limit : bound > limit;
-    const among = keyword === 'minimum' ? 'least' : 'most';
-    if (!types.some((type) => (isText ? type === 'string' : type === 'number' || type === 'integer'))) {
-      refuse(keyword, `is for ${isText ? 'texts' : 'numbers'} alone`);
-    } else if (isWider) refuse(keyword, `must be at ${among} ${limit}, as for the step, but is ${bound}`);
-    else if (measure && !Number.isInteger(bound)) refuse(keyword, 'must be a whole number of pixels');
-    else bounds[keyword] = bound;
-  }
-  const [from, to] = [entry.minimum ?? least, entry.maximum ?? most];
-  if (from > to) refuse(entry.minimum === undefined ? 'maximum' : 'minimum', `leaves no number up to ${to}`);
-  if (Object.keys(bounds).length < given.length || from > to) return schema;
-  const { minimum: _, maximum: __, ...ofTexts } = bounds;
-  const narrowed = given.length === 0 ? schema : { ...schema, type: schema.type ?? types };
-  if (entry.minimum === undefined && entry.maximum === undefined) return { ...narrowed, ...ofTexts };
-  if (fraction) return { ...narrowed, ...ofTexts, minimum: from, fraction: { maximum: to } };
-  if (!isObject(measure)) return { ...narrowed, ...bounds };
-  // What per cent come to is known only when the picture is there.
-  const { percent: ___, ...pixels } = measure;
-  return { ...narrowed, ...ofTexts, measure: { ...pixels, minimum: from, maximum: to } };
-}
-
-function boundsOf(schema: JsonSchema): [number, number] {
-  const { measure, fraction, minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
-  if (fraction !== undefined) return fractionBounds(fraction as true, schema);
-  if (isObject(measure)) return [measure.minimum as number, measure.maximum as number];
-  const isNumber = (bound: unknown) => typeof bound === 'number';
-  return [
-    Math.max(...[minimum, exclusiveMinimum].filter(isNumber), -Number.MAX_VALUE),
-    Math.min(...[maximum, exclusiveMaximum].filter(isNumber), Number.MAX_VALUE),
-  ];
+function withoutWords(schema: JsonSchema, root: JsonSchema): JsonSchema {
+  const followed = Object.entries(followReference(schema, root));
+  return Object.fromEntries(followed.filter(([keyword]) => !words.includes(keyword)));
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Ajv } from 'ajv';
 import { isParameterName, parameterNameForm } from '../../../schemas/declaration.js';
-import { describeDeclaration, sourceField } from '../../../schemas/declared-helper.js';
+import { describeDeclaration, type HelperExample, sourceField } from '../../../schemas/declared-helper.js';
 import { mismatch } from '../../../schemas/explain-errors.js';
 import { type FieldProblem, joinField } from '../../../schemas/field-problem.js';
 import { compileFields } from '../../../schemas/fields.js';
@@ -64,8 +64,6 @@ interface Placeholder extends ValuePlace {
   step: number;
   /** `steps.1.size.width` */
   field: string;
-  /** Whether it is an item of a list, which cannot be left out. */
-  isItem: boolean;
 }
 
 /**
@@ -89,57 +87,69 @@ export function createRecipeCompiler(registry: Registry, vocabulary: () => Ajv):
     if (gone !== undefined) return { problems, gone: String(gone) };
     if (!isReadable('input')) return { problems };
     const ajv = vocabulary();
-    const parameters = deriveParameters(template, definition.input ?? {}, ajv);
+    const { input: entries = {} } = definition;
+    const parameters = deriveParameters(template, entries, ajv);
     problems.push(...parameters.problems);
     if (problems.length > 0) return { problems };
     const { declaration, version } = declare(definition, parameters);
     const compiled = compileParameters(ajv, declaration, { checked: true });
     // What cannot be compiled is to fail here, and not in a call.
     compiled.prepare();
-    const check =
-      definition.format === undefined ? compiled.check : withFormat(compiled.check, definition.format);
-    const reader = {
+    const defaults = compiled.check({}, { dryrun: true, anyEngine: true }).input;
+    const isInherited = (name: string, value: unknown) =>
+      !Object.hasOwn(entries[name] ?? {}, 'default') && isDeepStrictEqual(value, defaults[name]);
+    const readSteps = createReadSteps(definition, {
       registry,
       placeholders: template.placeholders,
-      defaults: defaultsOf(compiled, parameters.inherited),
-    };
-    const helper = { id, file: '', url: '', declaration, version, parameters: { ...compiled, check } };
-    return { helper: { ...helper, readSteps: createReadSteps(definition, reader) }, problems };
+      isInherited,
+    });
+    const examples = exampleOf(compiled, readSteps);
+    const helper = { id, file: '', url: '', version, parameters: compiled, readSteps };
+    return { helper: { ...helper, declaration: { ...declaration, examples } }, problems };
   };
 }
 
-const placeholder = /^\{([^{}]*)\}$/;
+/** A call with the first example of each parameter that has one, where that is right. */
+function exampleOf({ properties, check }: ParameterChecker, readSteps: ReadSteps): HelperExample[] {
+  const given = properties.flatMap(({ name, schema: { examples } }) =>
+    Array.isArray(examples) ? [[name, examples[0]] as const] : [],
+  );
+  const example = { input: Object.fromEntries(given) };
+  const { input, problems } = check(example.input, { dryrun: false, uploaded: ['file'], anyEngine: true });
+  const isRight = problems.length === 0 && readSteps(input, { dryrun: false }).problems.length === 0;
+  return isRight ? [example] : [];
+}
 
-/** The value with each `{name}` replaced, without those that become undefined, and with each `{{` as a brace. */
-function fill(value: unknown, valueFor: (name: string, isItem: boolean) => unknown, isItem = false): unknown {
-  const name = typeof value === 'string' ? placeholder.exec(value)?.[1] : undefined;
-  if (name !== undefined) return valueFor(name, isItem);
-  if (typeof value === 'string') return value.replaceAll('{{', '{');
-  if (Array.isArray(value)) {
-    return value.map((item) => fill(item, valueFor, true)).filter((item) => item !== undefined);
-  }
+/** The parameter that a text stands for. */
+function nameIn(text: string): string | undefined {
+  return /^\{([^{}]*)\}$/.exec(text)?.[1];
+}
+
+/** A copy with each text replaced, without the properties that become undefined. */
+function mapTexts(
+  value: unknown,
+  replace: (text: string, keys: readonly string[]) => unknown,
+  keys: readonly string[] = [],
+): unknown {
+  if (typeof value === 'string') return replace(value, keys);
+  if (Array.isArray(value)) return value.map((item, at) => mapTexts(item, replace, [...keys, String(at)]));
   if (!isObject(value)) return value;
-  const entries = Object.entries(value).map(([key, item]) => [key, fill(item, valueFor)] as const);
+  const entries = Object.entries(value).map(([key, item]) => [key, mapTexts(item, replace, [...keys, key])]);
   return Object.fromEntries(entries.filter(([, item]) => item !== undefined));
 }
 
-interface FoundText {
-  text: string;
-  keys: readonly string[];
-  isItem: boolean;
-}
-
-/** Each text in a value, with the keys that lead to it. */
-function textsIn(value: unknown, keys: readonly string[] = [], isItem = false): FoundText[] {
-  if (typeof value === 'string') return [{ text: value, keys, isItem }];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, item]) => textsIn(item, [...keys, key], Array.isArray(value)));
+/** The value with each `{name}` replaced, and with each `{{` as a brace. */
+function fill(value: unknown, valueFor: (name: string) => unknown): unknown {
+  return mapTexts(value, (text) => {
+    const name = nameIn(text);
+    return name === undefined ? text.replaceAll('{{', '{') : valueFor(name);
+  });
 }
 
 const taken = new Set([...reservedNames([sourceField]), ...callParameters]);
 
 function textProblem(text: string): string | undefined {
-  const name = placeholder.exec(text)?.[1];
+  const name = nameIn(text);
   if (name === undefined) {
     if (!text.replaceAll('{{', '').includes('{')) return undefined;
     return 'has a lone "{": write "{{" for the brace itself, or "{name}" as the whole value for a parameter';
@@ -156,14 +166,14 @@ function readTemplate(steps: readonly StepDefinition[], registry: Registry) {
   const placeholders: Placeholder[] = [];
   for (const [step, { use, ...parameters }] of steps.entries()) {
     const helper = registry.get(String(use));
-    for (const { text, keys, isItem } of textsIn(parameters)) {
+    mapTexts(parameters, (text, keys) => {
       const field = keys.reduce((path, key) => joinField(path, key), `steps.${step}`);
       const problem = textProblem(text);
       if (problem !== undefined) problems.push({ field, problem });
-      const name = placeholder.exec(text)?.[1];
+      const name = nameIn(text);
       if (problem === undefined && name !== undefined && helper)
-        placeholders.push({ name, step, field, helper, keys, isItem });
-    }
+        placeholders.push({ name, step, field, helper, keys });
+    });
   }
   if (placeholders.length > mostPlaces) {
     const problem = `must name their parameters at most ${mostPlaces} times, but do ${placeholders.length} times`;
@@ -187,25 +197,25 @@ function readTemplate(steps: readonly StepDefinition[], registry: Registry) {
   /** Whether no call is right without a parameter. */
   function isNeeded(name: string): boolean {
     const own = placeholders.filter((place) => place.name === name);
-    return own.some(({ step, isItem }) => {
+    return own.some(({ step }) => {
       const others = new Set(whatever[step]?.map(({ field }) => field));
       for (const { field } of own) others.delete(field);
-      return isItem || problemsOf(step, name).some(({ field }) => !others.has(field));
+      return problemsOf(step, name).some(({ field }) => !others.has(field));
     });
   }
 
   return { placeholders, problems, isNeeded };
 }
 
-/** The parameters of a recipe as the parts of a schema, and those whose default is that of their places. */
+/** The parameters of a recipe as the parts of a schema. */
 function deriveParameters(
   { placeholders, problems: faults, isNeeded }: Template,
   entries: Readonly<Record<string, ParameterEntry>>,
   ajv: Ajv,
 ) {
   const problems = new Map<string, FieldProblem>();
-  const refuse = (field: string, problem: string) => {
-    if (!problems.has(field)) problems.set(field, { field, problem });
+  const refuse = (field: string, problem: string | undefined) => {
+    if (problem !== undefined && !problems.has(field)) problems.set(field, { field, problem });
   };
   const names = [...new Set(placeholders.map(({ name }) => name))];
   for (const name of Object.keys(entries).filter((each) => !names.includes(each))) {
@@ -213,20 +223,18 @@ function deriveParameters(
   }
   const properties: Record<string, JsonSchema> = {};
   const required: string[] = [];
-  const inherited: string[] = [];
   const { derive, definitions } = createDerivation(ajv);
   for (const name of names) {
     const own = placeholders.filter((place) => place.name === name);
     const entry = Object.hasOwn(entries, name) ? entries[name] : {};
-    const { schema, inherits } = derive(own, entry ?? {}, (keyword, problem) =>
+    const schema = derive(own, entry ?? {}, (keyword, problem) =>
       refuse(`${joinField('input', name)}.${keyword}`, problem),
     );
     properties[name] = schema;
-    if (inherits) inherited.push(name);
     // Where the steps are wrong anyway, nothing is made of it.
     if (faults.length === 0 && !('default' in schema) && isNeeded(name)) required.push(name);
   }
-  return { properties, required, inherited, definitions, problems: [...problems.values()] };
+  return { properties, required, definitions, problems: [...problems.values()] };
 }
 
 type Derived = Omit<ReturnType<typeof deriveParameters>, 'problems'>;
@@ -257,21 +265,16 @@ function declare(
   return { declaration, version: hash('sha256', JSON.stringify([declaration, steps, format]), 'base64url') };
 }
 
-/** The normal forms of the defaults that a recipe has from its places. */
-function defaultsOf({ check }: ParameterChecker, inherited: readonly string[]): ReadonlyMap<string, unknown> {
-  const { input } = check({}, { dryrun: true, anyEngine: true });
-  return new Map(Object.entries(input).filter(([name]) => inherited.includes(name)));
-}
-
 interface Reader {
   registry: Registry;
   placeholders: readonly Placeholder[];
-  defaults: ReadonlyMap<string, unknown>;
+  /** Whether a value is the default that a parameter has from its places. */
+  isInherited: (name: string, value: unknown) => boolean;
 }
 
 function createReadSteps(
   { steps, format }: Definition,
-  { registry, placeholders, defaults }: Reader,
+  { registry, placeholders, isInherited }: Reader,
 ): ReadSteps {
   /** What a caller calls a value of a step: by the parameter that stands there, around it or in it, or the first of the step. */
   function nameField(step: number, inner: string): string {
@@ -283,23 +286,13 @@ function createReadSteps(
   }
 
   return function readRecipe(input, { dryrun }) {
-    const filled = fill(steps, (name, isItem) => {
+    const filled = fill(steps, (name) => {
       const value = Object.hasOwn(input, name) ? input[name] : undefined;
       // A default that is sent may make no sense beside other values, where one that is left out does.
-      const isDefault = defaults.has(name) && isDeepStrictEqual(value, defaults.get(name));
-      return isDefault && !isItem ? undefined : value;
+      return isInherited(name, value) ? undefined : value;
     });
     const read = readSteps(filled as StepDefinition[], registry, { dryrun, nameField });
     const problems = [...new Map(read.problems.map((each) => [each.field, each])).values()];
     return { ...read, problems, format: format ?? (input.format as string | undefined) };
-  };
-}
-
-/** Says of a `format` that is sent that the recipe has one. */
-function withFormat(check: ParameterChecker['check'], format: string): ParameterChecker['check'] {
-  return function checkWithFormat(given, options) {
-    const { input, problems } = check(given, options);
-    const said = { field: 'format', problem: `is always ${format} here; leave it out` };
-    return { input, problems: problems.map((each) => (each.field === 'format' ? said : each)) };
   };
 }
