@@ -205,7 +205,7 @@ function toImage(recording: Recording): Image {
       const { width, height, crop } = planResize(size, wanted);
       if (crop && wanted.focus === 'auto') {
         // Engines decode all but a JPEG to the same pixels; a JPEG may be shrunk while it is decoded, which is fast.
-        const shrunk = file.format === 'jpg' && width <= size.width && height <= size.height;
+        const shrunk = seen === 'jpg' && width <= size.width && height <= size.height;
         const cover = { width: crop.width, height: crop.height, scaled: { width, height }, shrunk };
         return then({ kind: 'cover', ...cover }, crop, largestOverlay, cover.scaled);
       }

@@ -170,7 +170,8 @@ describe('a helper that times out', () => {
     }
     await gate.open();
     await Promise.all(waiting);
-    expect(started.filter((tenant) => tenant !== 'b').indexOf('c')).to.be.within(1, 2);
+    // Also first, where the two that were late have cost much.
+    expect(started.filter((tenant) => tenant !== 'b').indexOf('c')).to.be.within(0, 2);
     expect(pool.slowed()).to.deep.equal([]);
     expect(reports).to.deep.equal([
       ['gate', true],
