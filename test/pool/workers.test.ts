@@ -260,7 +260,7 @@ describe('the plugins of a call’s steps', function () {
   afterEach(() => pool.close());
 
   async function runSteps(...chosen: typeof modules) {
-    const bytes = await pngOf(plain(20, 10, [9, 90, 200]));
+    const bytes = new Uint8Array(await pngOf(plain(20, 10, [9, 90, 200])));
     const steps = chosen.map(({ service, url }) => ({
       service,
       plugin: url,

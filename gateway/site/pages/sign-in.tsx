@@ -81,7 +81,8 @@ function homeOf(visitor: SignedIn): string {
 
 /** A path of this site alone: `//host` and `/\host` would lead away from it. */
 export function localPath(path: string | undefined): string | undefined {
-  if (!path?.startsWith('/') || path.length > 500) return undefined;
+  // As long as the playground's links to a new recipe.
+  if (!path?.startsWith('/') || path.length > 8_000) return undefined;
   const base = 'http://site.invalid';
   const url = tryUrl(path, base);
   return url?.origin === base && !url.pathname.startsWith('//') ? url.pathname + url.search : undefined;
