@@ -49,7 +49,10 @@ async function chooseTenantPage({ site, visitor, search }: UserCall): Promise<An
   if (only && others.length === 0) return { redirect: hrefOf(only.name) };
   return (
     <Page title="New recipe">
-      <p class="lead">A recipe is a tenant’s, whose keys alone can call it. Choose the tenant:</p>
+      <p class="lead">
+        A recipe is a tenant’s, whose keys alone can call it.
+        {only ? ' Choose the tenant:' : ' There is no tenant here yet.'}
+      </p>
       <ul>
         {tenants.map(({ name }) => (
           <li key={name}>
