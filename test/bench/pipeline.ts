@@ -11,8 +11,8 @@ type Step = { use: string } & Record<string, string | number>;
 const mark = { use: 'media/add-watermark', text: '© Example Studio 2026', font_size: 32 };
 const frame = { use: 'media/add-border', width: 12, color: 'navy' };
 const lists: Record<string, readonly Step[]> = {
-  'cut, frame, mark': [{ use: 'media/resize', width: 640, height: 480, fit: 'cover' }, frame, mark],
   'mark, frame, shrink': [mark, frame, { use: 'media/resize', width: 640 }],
+  'crop, mark, frame': [{ use: 'media/crop', left: '4%', width: '90%' }, mark, frame],
 };
 
 const { from, sizes } = await pictures(process.argv[2]);
