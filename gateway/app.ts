@@ -11,7 +11,7 @@ import type { Phase } from './http/server.js';
 import { jobRoutes, jobsPath } from './jobs/api/routes.js';
 import type { Jobs } from './jobs/jobs.js';
 import type { Webhooks } from './jobs/webhooks/sender.js';
-import { scopeAllows, type TenantLimits } from './keys/model.js';
+import { recipeId, scopeAllows, type TenantLimits } from './keys/model.js';
 import type { KeyVerifier } from './keys/verifier.js';
 import type { EffectiveLimits, Limiter } from './limits/limiter.js';
 import {
@@ -29,6 +29,7 @@ import { alive, type Readiness, ready } from './pipeline/health.js';
 import { limit, limitRate } from './pipeline/limit.js';
 import { type Observers, observe } from './pipeline/observe.js';
 import {
+  type CallKind,
   createPipelines,
   type GivenCall,
   type Identified,
@@ -46,8 +47,8 @@ import {
   type HttpCall,
   type Stage,
 } from './pipeline/stage.js';
-import { pathsOf, recipesFolder } from './plugins/paths.js';
-import type { Registry } from './plugins/registry.js';
+import { pathsOf } from './plugins/paths.js';
+import type { Helper, Registry } from './plugins/registry.js';
 import type { TenantHelpers } from './recipes/tenant-helpers.js';
 import type { SigningSecrets } from './signing/signing-secrets.js';
 
@@ -102,36 +103,37 @@ const exactly = { sensitive: true, strict: true, exclusive: true };
 /** The routes of the present helpers. They come first, for the router compares a request with each route that it has. */
 function helperRouter(parts: AppParts): Router<CallState> {
   const router = new Router<CallState>(exactly);
-  const pipelineOf = createPipelines<HttpCall>(parts, {
-    identify: () => identify,
-    limit: (helper) => limit(helper, parts.limiter, parts.limitsOf),
-    admit: { processes: parts.processes },
-    read: (helper) => readInput(helper, parts.inboundBudget, parts.bodyLimits),
-  });
-  const identify = authenticate(parts.keys, authenticateSigned(parts.keys, parts.signing));
+  const { keys, limiter, limitsOf, inboundBudget, bodyLimits, processes } = parts;
+  const kind: CallKind<HttpCall> = {
+    limit: (helper) => limit(helper, limiter, limitsOf),
+    admit: { processes },
+    read: (helper) => readInput(helper, inboundBudget, bodyLimits),
+  };
+  const identify = authenticate(keys, authenticateSigned(keys, parts.signing));
+  const pipelineOf = createPipelines(parts, { ...kind, identify: () => identify });
   for (const helper of parts.registry.values()) {
     const methods = helper.declaration.effects ? ['POST'] : ['GET', 'POST'];
     router.register(pathsOf(helper.id), methods, route(pipelineOf(helper), helper), { name: helper.id });
   }
-  router.register(`/${recipesFolder}:recipe`, ['GET', 'POST'], recipeRoute(parts, identify));
+  const recipePipelineOf = createPipelines<HttpCall & Identified>(parts, kind);
+  const recipe = recipeRoute(parts, identify, recipePipelineOf);
+  router.register(`/${recipeId(':recipe')}`, ['GET', 'POST'], recipe);
   return router;
 }
 
 /** Calls of the caller's own recipes: which there are is known once the caller is. */
-function recipeRoute(parts: AppParts, identify: Stage<HttpCall, Identified>): CallMiddleware {
-  const { helpers, limiter, limitsOf } = parts;
-  const pipelineOf = createPipelines<HttpCall & Identified>(parts, {
-    limit: (helper) => limit(helper, limiter, limitsOf),
-    admit: { processes: parts.processes },
-    read: (helper) => readInput(helper, parts.inboundBudget, parts.bodyLimits),
-  });
+function recipeRoute(
+  { helpers, limiter, limitsOf, tracing }: AppParts,
+  identify: Stage<HttpCall, Identified>,
+  pipelineOf: (helper: Helper) => (call: HttpCall & Identified) => Promise<Answer>,
+): CallMiddleware {
   const refuse = limitRate(limiter, limitsOf);
   return route(
-    from<HttpCall>(parts.tracing)
+    from<HttpCall>(tracing)
       .through(identify)
       .to(async function findRecipe(call) {
         const { ctx, state, caller } = call;
-        const id = `${recipesFolder}${ctx.params.recipe}`;
+        const id = recipeId(ctx.params.recipe ?? '');
         // Whether there is one that the key may not call is not told.
         const isAllowed = scopeAllows(caller.scopes, id);
         const helper = isAllowed ? await helpers.find(caller.tenant.id, id) : undefined;

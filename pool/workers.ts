@@ -303,9 +303,12 @@ export function createWorkers(options: WorkersOptions) {
   function prepare(task: Task): void {
     const urls = pluginsOf(task);
     if (urls.some((each) => wanted.has(each) || faults.has(each))) return;
-    const url = urls.find((each) => ready.couldLoad(each));
-    const thread = url && ready.couldLoad(url);
-    if (!url || !thread) return;
+    const [found] = urls.flatMap((url) => {
+      const thread = ready.couldLoad(url);
+      return thread ? [{ url, thread }] : [];
+    });
+    if (!found) return;
+    const { url, thread } = found;
     wanted.add(url);
     ready.remove(thread);
     const isMissed = setTimeout(fill, slowLoadMs).unref();

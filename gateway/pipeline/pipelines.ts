@@ -37,7 +37,7 @@ export interface GivenCall extends Call, Identified, BodyInput {
 type Limited = Identified & { limits: EffectiveLimits };
 
 /** How calls of one kind begin, and how their answers are delivered: by HTTP, as tools, as items of jobs, or in this process. */
-interface CallKind<First extends Call> {
+export interface CallKind<First extends Call> {
   identify?: (helper: Helper) => Stage<First, Identified>;
   limit: (helper: Helper) => Stage<First & Identified, { limits: EffectiveLimits }>;
   admit?: AdmitOptions<First & Limited>;

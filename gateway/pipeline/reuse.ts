@@ -92,8 +92,8 @@ export function reuse<Needs extends CompleteCall>(
 
 /** Of what a url leads to, the tag has the content. */
 function withoutUrls({ declaration }: Helper, input: Record<string, unknown>): Record<string, unknown> {
-  const urls = new Set(declaration.files.map(({ parameter }) => parameter));
-  return Object.fromEntries(Object.entries(input).filter(([name]) => !urls.has(name)));
+  const isUrl = (name: string) => declaration.files.some(({ parameter }) => parameter === name);
+  return Object.fromEntries(Object.entries(input).filter(([name]) => !isUrl(name)));
 }
 
 /** Whether a helper makes pictures of pictures and does not opt out. */

@@ -31,8 +31,9 @@ export function validate(
   return async function validate(call, next) {
     const { query, text, uploads } = call;
     const raw = { query, body: text, uploaded: uploads.size === 0 ? undefined : [...uploads.keys()] };
-    if (readSteps && !isLight(raw)) throw new GatewayError('too_large', { message: tooManySteps });
-    const { input, dryrun, problems } = isLight(raw)
+    const light = isLight(raw);
+    if (readSteps && !light) throw new GatewayError('too_large', { message: tooManySteps });
+    const { input, dryrun, problems } = light
       ? validateRawInput(parameters, raw, { runsDry })
       : await validateInPool(helper, { raw, runsDry }, call);
     call.state.dryrun = dryrun;

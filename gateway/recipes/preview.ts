@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import type { BodyAnswer } from '../../pool/answer.js';
 import { boundProblems } from '../../schemas/field-problem.js';
 import { inputError, toGatewayError } from '../errors.js';
@@ -57,7 +57,7 @@ export function createRecipePreview(parts: PreviewParts) {
       needsPreview: ({ bytes }) => bytes.byteLength > mostBytes,
       maxBytes: mostBytes,
     };
-    const file = { bytes: new Uint8Array(readFileSync(sample)), type: 'image/jpeg' };
+    const file = { bytes: new Uint8Array(await readFile(sample)), type: 'image/jpeg' };
     const call: GivenCall = {
       state: new CallState(randomUUID()),
       bodyBytes: 0,

@@ -1,5 +1,5 @@
 import { GatewayError } from '../errors.js';
-import { recipesFolder } from '../plugins/paths.js';
+import { recipeOf } from '../keys/model.js';
 import type { CompiledRecipe } from '../plugins/recipes/recipe.js';
 import type { Helper, Registry } from '../plugins/registry.js';
 
@@ -18,8 +18,9 @@ export function createTenantHelpers(registry: Registry, recipes?: TenantRecipes)
     /** One of them by its id. Throws `conflict` where the helper of a recipe's step has gone. */
     async find(tenantId: string, id: string): Promise<Helper | undefined> {
       const helper = registry.get(id);
-      if (helper || !recipes || !id.startsWith(recipesFolder)) return helper;
-      const recipe = await recipes.findRecipe(tenantId, id.slice(recipesFolder.length));
+      const name = recipeOf(id);
+      if (helper || !recipes || name === undefined) return helper;
+      const recipe = await recipes.findRecipe(tenantId, name);
       if (recipe?.gone === undefined) return recipe?.helper;
       const message = `The recipe ${id} uses the helper ${recipe.gone}, which this gateway does not have any more.`;
       throw new GatewayError('conflict', { message });

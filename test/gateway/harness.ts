@@ -256,7 +256,8 @@ export async function startTestGateway(env: Record<string, string> = {}) {
     async manage(path: string, body: Record<string, unknown> = {}, method = 'POST') {
       const headers = { authorization: `Bearer ${operatorToken}` };
       const { status, json } = await call(gateway.connectUrl, path, '', { method, headers, body, key: null });
-      if (status >= 300) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(json)}`);
+      if (status !== 200 && !(method === 'PUT' && status === 201))
+        throw new Error(`${method} ${path}: ${status} ${JSON.stringify(json)}`);
       return json.data;
     },
     async close() {

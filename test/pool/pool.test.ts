@@ -156,7 +156,8 @@ describe('a helper that times out', () => {
 
   it('twice runs one task at a time, shared by its callers, while its neighbours go on, until it has answered', async () => {
     for (const slowed of [[], ['gate']]) {
-      expect(await codeOf(call('a', { ...gated(), timeoutMs: 1 }))).to.equal('helper_timeout');
+      // Another tenant's: what that has cost decides who is first below.
+      expect(await codeOf(call('d', { ...gated(), timeoutMs: 1 }))).to.equal('helper_timeout');
       expect(pool.slowed()).to.deep.equal(slowed);
     }
     const started: string[] = [];
@@ -170,8 +171,7 @@ describe('a helper that times out', () => {
     }
     await gate.open();
     await Promise.all(waiting);
-    // Also first, where the two that were late have cost much.
-    expect(started.filter((tenant) => tenant !== 'b').indexOf('c')).to.be.within(0, 2);
+    expect(started.filter((tenant) => tenant !== 'b').indexOf('c')).to.be.within(1, 2);
     expect(pool.slowed()).to.deep.equal([]);
     expect(reports).to.deep.equal([
       ['gate', true],

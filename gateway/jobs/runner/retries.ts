@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { LRUCache } from 'lru-cache';
 import type { ErrorCode, GatewayError } from '../../errors.js';
-import { recipesFolder } from '../../plugins/paths.js';
+import { recipeOf } from '../../keys/model.js';
 import type { Registry } from '../../plugins/registry.js';
 import type { StartedItem } from '../store/transitions.js';
 
@@ -76,7 +76,7 @@ export function createLackingHelpers(
     /** How an item goes back; undefined where it is to be begun. */
     leave({ job, of: { service }, done }: Pick<StartedItem, 'job' | 'of' | 'done'>): Retry | undefined {
       // A recipe is the tenant's, and the same everywhere.
-      if (registry.get(service) || service.startsWith(recipesFolder)) {
+      if (registry.get(service) || recipeOf(service) !== undefined) {
         met.delete(job);
         return undefined;
       }
