@@ -3,7 +3,8 @@ import type { SharedFile } from './assets.js';
 
 interface PageShellProps {
   title: string;
-  kind: 'keys' | 'playground';
+  /** What stands beside the name of the product; the site of keys has nothing there. */
+  kind?: string;
   path: (name: SharedFile) => string;
   /** Styles and scripts of these pages, after the shared ones. */
   head: ComponentChild;
@@ -32,7 +33,8 @@ export function PageShell({ title, kind, path, head, navigation, live = false, c
         </a>
         <header class="top">
           <a class="brand" href="/">
-            helper-gateway <span>{kind}</span>
+            <Mark />
+            helper-gateway {kind && <span>{kind}</span>}
           </a>
           {navigation}
         </header>
@@ -41,5 +43,33 @@ export function PageShell({ title, kind, path, head, navigation, live = false, c
         </main>
       </body>
     </html>
+  );
+}
+
+/** The mark of `icon.svg`. */
+function Mark() {
+  return (
+    <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="7" />
+      <circle cx="11.5" cy="16" r="4.5" />
+      <path d="M16 16h9v4M21 16v3" />
+    </svg>
+  );
+}
+
+/** The icons of both ports, drawn on a square of 16. */
+const icons = {
+  search: 'M11 11l4 4M12.5 7a5.5 5.5 0 1 1-11 0 5.5 5.5 0 0 1 11 0z',
+  done: 'M2.5 8.5l3.5 3.5 7.5-8',
+  open: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11z',
+  warning: 'M8 2L1 14h14zM8 6.5v3.5M8 12v.2',
+};
+
+/** Beside text that says the same. */
+export function Icon({ name }: { name: keyof typeof icons }) {
+  return (
+    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+      <path d={icons[name]} />
+    </svg>
   );
 }

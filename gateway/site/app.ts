@@ -18,6 +18,7 @@ import { keysPages } from './pages/keys.js';
 import { memberPages } from './pages/members.js';
 import { overviewPages } from './pages/overview.js';
 import { recipePages } from './pages/recipes.js';
+import { searchPages } from './pages/search.js';
 import { signInPages } from './pages/sign-in.js';
 import { signedUrlPages } from './pages/signed-urls.js';
 import { tenantsPages } from './pages/tenants.js';
@@ -41,6 +42,7 @@ export const pageRoutes: readonly PageRoute[] = [
   ...signInPages,
   ...accountPages,
   ...overviewPages,
+  ...searchPages,
   ...tenantsPages,
   ...keysPages,
   ...keyPages,

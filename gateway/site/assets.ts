@@ -2,7 +2,7 @@ import { GatewayError } from '../errors.js';
 import { type Asset, cachedForever, readAsset, sendAsset, sharedFiles } from '../http/assets.js';
 import type { SiteStage } from './state.js';
 
-const names = ['base.css', 'site.css', 'site.js', 'icon.svg'] as const;
+const names = ['base.css', 'site.css', 'lists.css', 'site.js', 'icon.svg'] as const;
 
 /** How the log names them all. */
 export const assetRoute = '/assets';

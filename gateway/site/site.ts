@@ -36,7 +36,7 @@ export async function servicesFor(
 export interface SiteOptions {
   admin: KeyAdmin;
   /** For looking up one key or tenant. */
-  store: Pick<KeyStore, 'key' | 'tenant'>;
+  store: Pick<KeyStore, 'key' | 'tenant' | 'find' | 'findKeys'>;
   database: SiteDatabase;
   usage: UsageMeter['usage'];
   jobs: Pick<Jobs, 'list' | 'job' | 'items' | 'cancel'>;

@@ -231,7 +231,7 @@ async function runOnce(route: PageRoute, call: PageCall): Promise<Answer> {
 }
 
 /** Sends a page or a redirect. */
-function sendAnswer(ctx: SiteContext, site: Pick<Site, 'formMarks'>, given: Answer): void {
+function sendAnswer(ctx: SiteContext, site: Pick<Site, 'formMarks' | 'now'>, given: Answer): void {
   const answer: PageAnswer | Redirect = isValidElement(given) ? { page: given } : given;
   if (answer.cookies) ctx.append('set-cookie', answer.cookies);
   if ('redirect' in answer) {
@@ -241,7 +241,8 @@ function sendAnswer(ctx: SiteContext, site: Pick<Site, 'formMarks'>, given: Answ
   }
   const { visitor, formToken } = ctx.state;
   const { form = emptyForm } = answer;
-  const view = { visitor, formToken, form, path: ctx.path, mark: site.formMarks.mark };
+  const { path, querystring: search } = ctx;
+  const view = { visitor, formToken, form, path, search, now: site.now(), mark: site.formMarks.mark };
   if (answer.headers) ctx.set(answer.headers);
   if (answer.picturesOf) ctx.set('content-security-policy', contentPolicy(answer.picturesOf));
   ctx.status = answer.status ?? 200;

@@ -62,9 +62,43 @@ function enableTips() {
   }
 }
 
+/** Asks over the page what without this script a page of its own asks. */
+function openDialogs() {
+  for (const link of document.querySelectorAll('a[data-dialog]')) {
+    const dialog = document.getElementById(link.dataset.dialog);
+    if (!dialog?.showModal) continue;
+    link.setAttribute('role', 'button');
+    link.setAttribute('aria-haspopup', 'dialog');
+    link.addEventListener('click', (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      dialog.showModal();
+    });
+    link.addEventListener('keydown', (event) => {
+      if (event.key !== ' ') return;
+      event.preventDefault();
+      dialog.showModal();
+    });
+  }
+}
+
+/** "/" leads to the search field, where nothing is being typed. */
+function focusSearch() {
+  const field = document.querySelector('.top input[type="search"]');
+  document.addEventListener('keydown', (event) => {
+    const isTyping = event.target.closest('input, textarea, select, dialog');
+    if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!field) return;
+    event.preventDefault();
+    field.focus();
+  });
+}
+
 /** A second click on a button must not send a form twice. */
 function sendOnce() {
   document.addEventListener('submit', (event) => {
+    // Closes a dialog and sends nothing.
+    if (event.submitter?.formMethod === 'dialog') return;
     if (event.target.dataset.sent) event.preventDefault();
     event.target.dataset.sent = '1';
   });
@@ -104,4 +138,6 @@ enableCopying();
 enableTips();
 reportMissingPictures();
 sendOnce();
+openDialogs();
+focusSearch();
 refreshRegularly();

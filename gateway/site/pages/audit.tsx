@@ -1,7 +1,8 @@
 import type { AuditView } from '../../keys/model.js';
 import { get, type PageCall, readList } from '../page.js';
 import { Page } from './document.js';
-import { Empty, Moment, NextPage, Table } from './elements.js';
+import { Empty, Moment, Table } from './elements.js';
+import { Pager } from './lists.js';
 
 const entriesShown = 100;
 
@@ -35,8 +36,8 @@ export const auditPages = [
   get.tenantOperator('/tenants/:tenant/audit', (call) => auditPage(call, call.tenant.name)),
 ];
 
-async function auditPage({ site, query, path }: PageCall, tenant?: string) {
-  const before = query.get('before');
+async function auditPage({ site, query }: PageCall, tenant?: string) {
+  const before = query.get('after');
   const cursor = site.admin.inputs.audit.coerce(new Map(before === undefined ? [] : [['before', before]]));
   const { entries, next } = await readList(() =>
     site.admin.audit({ ...cursor, tenant, limit: entriesShown }),
@@ -70,7 +71,7 @@ async function auditPage({ site, query, path }: PageCall, tenant?: string) {
           { head: 'Detail', class: 'detail', cell: ({ detail }) => detailText(detail) },
         ]}
       />
-      <NextPage href={next === null ? null : `${path}?before=${next}`} />
+      <Pager next={next === null ? null : String(next)} />
     </Page>
   );
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import { render } from 'preact-render-to-string';
 import type { ErrorCode, GatewayError } from '../../errors.js';
-import { PageShell } from '../../http/page-shell.js';
+import { Icon, PageShell } from '../../http/page-shell.js';
 import { assetPath } from '../assets.js';
 import type { PageAnswer } from '../page.js';
 import { Form, type View, ViewContext } from './elements.js';
@@ -12,7 +12,7 @@ export function renderPage(view: View, page: VNode): string {
   return `<!doctype html>${render(<ViewContext.Provider value={view}>{page}</ViewContext.Provider>)}`;
 }
 
-interface PageProps {
+export interface PageProps {
   title: string;
   /** As the title, where the page is of no tenant. */
   heading?: string | null;
@@ -29,6 +29,7 @@ export function Page({ title, heading = title, tenant, narrow, children }: PageP
     <>
       <meta name="robots" content="noindex" />
       <link rel="stylesheet" href={assetPath('site.css')} />
+      <link rel="stylesheet" href={assetPath('lists.css')} />
       <script src={assetPath('site.js')} defer />
     </>
   );
@@ -39,7 +40,7 @@ export function Page({ title, heading = title, tenant, narrow, children }: PageP
     </>
   );
   return (
-    <PageShell title={title} kind="keys" path={assetPath} head={head} navigation={<Navigation />}>
+    <PageShell title={title} path={assetPath} head={head} navigation={<Navigation />}>
       {narrow ? <section class="narrow">{body}</section> : body}
     </PageShell>
   );
@@ -62,45 +63,39 @@ export function ShownPage({ href, back, ...page }: PageProps & { href: string; b
   );
 }
 
-/** Asks before something that cannot be undone; `href` is the page to stay on. */
-export function ConfirmPage(
-  props: PageProps & { heading: string; action: string; once?: boolean; button: string; href: string },
-) {
-  const { heading, action, once, button, href, children, ...page } = props;
-  return (
-    <Page {...page}>
-      <section class="narrow">
-        <h2>{heading}</h2>
-        {children}
-        <Form action={action} class="inline" once={once ?? false}>
-          <button type="submit" class="danger-button">
-            {button}
-          </button>
-          <a class="button quiet-button" href={href}>
-            Keep it
-          </a>
-        </Form>
-      </section>
-    </Page>
-  );
-}
+/** What operators and support see of the whole gateway, by its path. */
+const operatorLinks = [
+  ['/overview', 'Overview'],
+  ['/tenants', 'Tenants'],
+  ['/keys', 'Keys'],
+  ['/audit', 'Audit'],
+  ['/operators', 'Operators'],
+] as const;
 
 function Navigation() {
   const { visitor } = useContext(ViewContext);
   if (!visitor) return null;
-  const ofOperators = ['Overview', 'Tenants', 'Keys', 'Audit', 'Operators'];
-  const links = visitor.operator
-    ? ofOperators.map((text) => ({ text, href: `/${text.toLowerCase()}` }))
-    : visitor.tenants.map(({ name }) => ({ text: name, href: `/tenants/${name}` }));
+  const ofTenants = visitor.tenants.map(({ name }) => [`/tenants/${name}`, name] as const);
+  const links = visitor.operator ? operatorLinks : ofTenants;
   return (
     <>
       <nav aria-label="Site">
-        {links.map(({ text, href }) => (
+        {links.map(([href, text]) => (
           <NavLink key={href} href={href}>
             {text}
           </NavLink>
         ))}
       </nav>
+      <Form action="/search" class="search" role="search">
+        <Icon name="search" />
+        <input
+          type="search"
+          name="q"
+          aria-label={searchLabel(visitor.operator)}
+          placeholder="Search"
+          required
+        />
+      </Form>
       <div class="who">
         <NavLink href="/account">{visitor.user.email}</NavLink>
         <Form action="/sign-out">
@@ -111,6 +106,11 @@ function Navigation() {
       </div>
     </>
   );
+}
+
+/** The form is a POST: a whole key may be pasted into it, which must not stay in an address. */
+function searchLabel(everything: boolean): string {
+  return everything ? 'Search tenants, keys, people and request ids' : 'Search keys and request ids';
 }
 
 /** A link of the navigation, marked where it leads to this page or to one below it: below `within`, if that is said. */

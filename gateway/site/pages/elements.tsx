@@ -8,6 +8,10 @@ export interface View {
   visitor: Visitor;
   /** The request's path, to mark where in the navigation one is. */
   path: string;
+  /** The query of the address as it was sent: lists keep their filters in it. */
+  search: string;
+  /** Wall clock, ms. */
+  now: number;
   formToken: string;
   /** What the page's forms hold. */
   form: FormState;
@@ -18,16 +22,54 @@ export interface View {
 export const ViewContext = createContext<View>({
   visitor: undefined,
   path: '',
+  search: '',
+  now: 0,
   formToken: '',
   form: emptyForm,
   mark: () => '',
 });
 
-/** A moment, to the minute and in UTC; the exact one is in its attribute. */
-export function Moment({ at }: { at: string | number | null }) {
-  if (at === null) return <span class="quiet">–</span>;
+/** The address of this page with other parameters; null removes one. The place in a list is not kept. */
+export function useAddress(changes: Readonly<Record<string, string | null>>): string {
+  const { path, search } = useContext(ViewContext);
+  const query = new URLSearchParams(search);
+  for (const name of ['after', 'before', 'done', 'saved']) query.delete(name);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) query.delete(name);
+    else query.set(name, value);
+  }
+  const text = query.toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+/** A moment as seen from now, with the exact one on hover; with `exact` to the minute. `none` is shown for null. */
+export function Moment(props: { at: string | number | null; exact?: boolean; none?: string }) {
+  const { now } = useContext(ViewContext);
+  const { at, exact, none = '–' } = props;
+  if (at === null) return <span class="quiet">{none}</span>;
   const iso = new Date(at).toISOString();
-  return <time dateTime={iso}>{`${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`}</time>;
+  const text = `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
+  return (
+    <time dateTime={iso} title={exact ? undefined : text}>
+      {exact ? text : formatAgo(new Date(at).getTime() - now)}
+    </time>
+  );
+}
+
+const relative = new Intl.RelativeTimeFormat('en');
+const units = [
+  ['year', 365 * 86_400_000],
+  ['month', 30 * 86_400_000],
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+] as const;
+
+/** A time from now in the unit that fits: "3 minutes ago", "in 5 days". */
+export function formatAgo(ms: number): string {
+  // A minute less one second is no reason for a smaller unit.
+  const unit = units.find(([, length]) => Math.round(Math.abs(ms) / 1000) * 1000 >= length);
+  return unit ? relative.format(Math.trunc(Math.round(ms / 1000) / (unit[1] / 1000)), unit[0]) : 'just now';
 }
 
 export function Notice(props: { kind: 'good' | 'warn' | 'bad'; children: ComponentChildren }) {
@@ -49,7 +91,7 @@ export function Empty(props: { of: readonly unknown[]; title: string; children: 
 }
 
 /** One column of a table: its head, and its cell for each row. */
-interface Column<Row> {
+export interface Column<Row> {
   head: string;
   cell: (row: Row) => ComponentChildren;
   /** Numbers are aligned to the right. */
@@ -60,35 +102,48 @@ interface Column<Row> {
   rowHead?: boolean;
   /** Whether the head is for screen readers alone, above buttons and links that say what they do. */
   hiddenHead?: boolean;
+  /** The name by which the address sorts the list by this column; its head is a link then. */
+  sort?: string;
+  /** 2 is left out on a phone, 3 on a tablet too. */
+  priority?: 2 | 3;
 }
 
-/** A table that scrolls sideways by itself on a narrow screen, with the keyboard too; nothing where it has no rows. */
-export function Table<Row>(props: { label: string; rows: readonly Row[]; columns: readonly Column<Row>[] }) {
-  const { label, rows, columns } = props;
+/** How a list is sorted: by one of its columns' `sort`. */
+export type Sorting = { by: string; order: 'asc' | 'desc' };
+
+/**
+ * A table; nothing where it has no rows. Cells wrap on a narrow screen and columns of lower priority are left out.
+ * `scrolls` is for those whose cells cannot wrap: it scrolls sideways by itself, with the keyboard too.
+ */
+export function Table<Row>(props: {
+  label: string;
+  rows: readonly Row[];
+  columns: readonly Column<Row>[];
+  sorting?: Sorting;
+  scrolls?: boolean;
+}) {
+  const { label, rows, columns, sorting, scrolls } = props;
   return rows.length === 0 ? null : (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard
-    <section class="scroll" aria-label={label} tabIndex={0}>
+    <section class="scroll" aria-label={label} tabIndex={scrolls ? 0 : undefined}>
       <table>
         <thead>
           <tr>
-            {columns.map(({ head, number, hiddenHead }) => (
-              <th scope="col" class={number ? 'number' : undefined} key={head}>
-                {hiddenHead ? <span class="hidden">{head}</span> : head}
-              </th>
+            {columns.map((column) => (
+              <Head key={column.head} column={column} sorting={sorting} />
             ))}
           </tr>
         </thead>
         <tbody>
           {rows.map((row, index) => (
             <tr key={index}>
-              {columns.map(({ head, cell, number, rowHead, class: name }) =>
-                rowHead ? (
-                  <th scope="row" key={head}>
-                    {cell(row)}
+              {columns.map((column) =>
+                column.rowHead ? (
+                  <th scope="row" key={column.head}>
+                    {column.cell(row)}
                   </th>
                 ) : (
-                  <td class={number ? 'number' : name} key={head}>
-                    {cell(row)}
+                  <td class={classOf(column, column.class)} key={column.head}>
+                    {column.cell(row)}
                   </td>
                 ),
               )}
@@ -97,6 +152,35 @@ export function Table<Row>(props: { label: string; rows: readonly Row[]; columns
         </tbody>
       </table>
     </section>
+  );
+}
+
+type Shape = Pick<Column<never>, 'head' | 'number' | 'hiddenHead' | 'sort' | 'priority'>;
+
+function classOf({ number, priority }: Shape, own?: string): string | undefined {
+  return [number && 'number', priority && `priority-${priority}`, own].filter(Boolean).join(' ') || undefined;
+}
+
+/** A head by which the list can be sorted turns its order round once it is sorted by it; numbers begin with the largest. */
+function Head({ column, sorting }: { column: Shape; sorting: Sorting | undefined }) {
+  const { head, hiddenHead, number, sort } = column;
+  const current = sort !== undefined && sorting?.by === sort ? sorting.order : undefined;
+  const first = number ? 'desc' : 'asc';
+  const order = current ? (current === 'asc' ? 'desc' : 'asc') : first;
+  const href = useAddress({ sort: sort ?? null, order });
+  const aria = current === 'asc' ? 'ascending' : 'descending';
+  return (
+    <th scope="col" class={classOf(column)} aria-sort={current && aria}>
+      {sort === undefined ? (
+        hiddenHead ? (
+          <span class="hidden">{head}</span>
+        ) : (
+          head
+        )
+      ) : (
+        <a href={href}>{head}</a>
+      )}
+    </th>
   );
 }
 
@@ -130,8 +214,24 @@ export function CopyBox({ id, label, text }: { id: string; label: string; text: 
   );
 }
 
-export function StateLabel({ state }: { state: 'active' | 'expired' | 'revoked' }) {
-  return <span class={`state ${state}`}>{state}</span>;
+/** How each state looks, by the class of the style sheet. */
+const stateLooks = {
+  active: 'good',
+  in_grace: 'warn',
+  paused: 'warn',
+  suspended: 'bad',
+  expired: 'quiet',
+  revoked: 'quiet',
+  waiting: 'quiet',
+  running: 'busy',
+  done: 'good',
+  failed: 'bad',
+  cancelled: 'quiet',
+} as const;
+
+/** The state of a key, a tenant, a job or an item. */
+export function State({ state }: { state: keyof typeof stateLooks }) {
+  return <span class={`state ${stateLooks[state]}`}>{state.replace('_', ' ')}</span>;
 }
 
 export function Scopes({ scopes }: { scopes: readonly string[] | null }) {
@@ -144,17 +244,6 @@ export function Scopes({ scopes }: { scopes: readonly string[] | null }) {
         </code>
       ))}
     </>
-  );
-}
-
-/** A link to the next page of a list. */
-export function NextPage({ href }: { href: string | null }) {
-  return href === null ? null : (
-    <p>
-      <a class="button quiet-button" href={href}>
-        Next page
-      </a>
-    </p>
   );
 }
 
@@ -179,11 +268,12 @@ export function Form(props: {
   once?: boolean;
   class?: string;
   label?: string;
+  role?: 'search';
   children: ComponentChildren;
 }) {
   const { formToken, mark } = useContext(ViewContext);
   return (
-    <form method="post" action={props.action} class={props.class} aria-label={props.label}>
+    <form method="post" action={props.action} class={props.class} role={props.role} aria-label={props.label}>
       <input type="hidden" name="_token" value={formToken} />
       {props.once && <input type="hidden" name="_once" value={mark()} />}
       {props.children}

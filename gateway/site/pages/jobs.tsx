@@ -1,8 +1,9 @@
 import type { ItemView, JobView } from '../../jobs/jobs.js';
-import type { ItemState } from '../../jobs/model.js';
 import { get, post, type TenantCall } from '../page.js';
 import { Page } from './document.js';
-import { Empty, Facts, Form, formatBytes, formatCount, Moment, NextPage, Table } from './elements.js';
+import { Empty, Facts, Form, formatBytes, formatCount, Moment, State, Table } from './elements.js';
+import { PartsBar } from './figures.js';
+import { Pager } from './lists.js';
 
 const jobsShown = 50;
 const itemsShown = 100;
@@ -37,13 +38,13 @@ async function jobsPage({ site, query, tenant: { id, name } }: TenantCall) {
         columns={[
           { head: 'Job', cell: (job) => jobLink(job.id) },
           { head: 'Helper', cell: ({ service }) => service },
-          { head: 'State', cell: ({ state }) => <JobState state={state} /> },
+          { head: 'State', cell: ({ state }) => <State state={state} /> },
           { head: 'Progress', cell: (job) => <Progress job={job} /> },
           { head: 'Failed', number: true, cell: ({ failed }) => formatCount(failed) },
           { head: 'Made', cell: ({ created_at }) => <Moment at={created_at} /> },
         ]}
       />
-      <NextPage href={next && `/tenants/${name}/jobs?after=${encodeURIComponent(next)}`} />
+      <Pager next={next} />
     </Page>
   );
 }
@@ -70,7 +71,7 @@ async function jobPage({ site, tenant, params, query }: TenantCall) {
       <Facts
         facts={{
           Helper: job.service,
-          State: <JobState state={job.state} />,
+          State: <State state={job.state} />,
           Progress: <Progress job={job} />,
           Items: `${formatCount(done)} done, ${formatCount(failed)} failed, ${formatCount(cancelled)} cancelled`,
           Made: <Moment at={job.created_at} />,
@@ -91,11 +92,11 @@ async function jobPage({ site, tenant, params, query }: TenantCall) {
         rows={items}
         columns={[
           { head: 'Item', number: true, cell: ({ index }) => index },
-          { head: 'State', cell: ({ state }) => <JobState state={state} /> },
+          { head: 'State', cell: ({ state }) => <State state={state} /> },
           { head: 'What it came to', class: 'wraps', cell: (item) => <Outcome item={item} /> },
         ]}
       />
-      <NextPage href={next === null ? null : `${base}?after=${next}`} />
+      <Pager next={next === null ? null : String(next)} />
     </Page>
   );
 }
@@ -116,29 +117,15 @@ function Outcome({ item: { error, result } }: { item: ItemView }) {
   );
 }
 
-/** How the states of jobs and items look, by the class of the style sheet. */
-const stateClasses: Record<ItemState, string> = {
-  waiting: 'waiting',
-  running: 'waiting',
-  done: 'active',
-  failed: 'revoked',
-  cancelled: 'expired',
-};
-
-function JobState({ state }: { state: ItemState }) {
-  return <span class={`state ${stateClasses[state]}`}>{state}</span>;
-}
-
-/** How far a job is: a bar, and the numbers beside it. */
-function Progress({ job }: { job: JobView }) {
-  const ended = job.done + job.failed + job.cancelled;
-  const text = `${formatCount(ended)} of ${formatCount(job.total)}`;
-  return (
-    <span class="job-progress">
-      <progress max={job.total} value={ended} aria-label={`${text} items have ended`} />
-      {text}
-    </span>
-  );
+/** How far a job is: what went well, what failed and what was cancelled, each in its colour. */
+function Progress({ job: { done, failed, cancelled, total } }: { job: JobView }) {
+  const text = `${formatCount(done + failed + cancelled)} of ${formatCount(total)}`;
+  const parts = [
+    [done, 'good'],
+    [failed, 'bad'],
+    [cancelled, 'quiet'],
+  ] as const;
+  return <PartsBar parts={parts} of={total} text={text} />;
 }
 
 /** Has the script refresh the page while a job runs; without the script there is a link. */

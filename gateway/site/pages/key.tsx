@@ -2,8 +2,9 @@ import { inputError } from '../../errors.js';
 import type { KeyView } from '../../keys/model.js';
 import { formState, get, post, postOnce, refused, type TenantCall } from '../page.js';
 import { servicesFor } from '../site.js';
-import { ConfirmPage, Page } from './document.js';
-import { Choices, Facts, Form, Moment, Notice, Scopes, StateLabel, Table } from './elements.js';
+import { ConfirmPage } from './confirm.js';
+import { Page } from './document.js';
+import { Choices, Facts, Form, Moment, Notice, Scopes, State, Table } from './elements.js';
 import { findKey, keyHref, keyPath, newKeyPage } from './keys.js';
 import { SigningPanel } from './signed-urls.js';
 
@@ -123,7 +124,7 @@ function KeyFacts({ keyView: key }: { keyView: KeyView }) {
     <Facts
       facts={{
         Id: <code>{key.id}</code>,
-        State: [<StateLabel key="state" state={key.state} />, since],
+        State: [<State key="state" state={key.state} />, since],
         'May call': <Scopes scopes={key.scopes} />,
         Created: <Moment at={key.created_at} />,
         Expires: key.expires_at ? <Moment at={key.expires_at} /> : 'never',

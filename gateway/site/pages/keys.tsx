@@ -13,13 +13,13 @@ import {
   Field,
   Form,
   Moment,
-  NextPage,
   Notice,
   Scopes,
-  StateLabel,
+  State,
   Table,
   ViewContext,
 } from './elements.js';
+import { Pager } from './lists.js';
 
 const keysPerPage = 50;
 const tenantsPerPage = 20;
@@ -59,7 +59,7 @@ async function tenantKeysPage(call: TenantCall) {
         Issue the first one below, put it into your program as the parameter ak, and make a call.
       </Empty>
       <KeyTable tenant={name} keys={keys} />
-      <NextPage href={next && `/tenants/${name}?after=${encodeURIComponent(next)}`} />
+      <Pager next={next} />
       <IssueForm tenant={name} services={await servicesFor(site, name)} />
     </Page>
   );
@@ -94,7 +94,7 @@ async function allKeysPage({ site, query }: PageCall) {
           )}
         </section>
       ))}
-      <NextPage href={next && `/keys?after=${encodeURIComponent(next)}`} />
+      <Pager next={next} />
     </Page>
   );
 }
@@ -104,8 +104,8 @@ function KeyTable({ tenant, keys }: { tenant: string; keys: readonly KeyView[] }
   const moment = (at: string | null) => (at ? <Moment at={at} /> : <span class="quiet">never</span>);
   const stateOf = ({ state, secrets }: KeyView) => (
     <>
-      <StateLabel state={state} />
-      {secrets.length > 1 && <span class="state grace">{secrets.length - 1} in grace</span>}
+      <State state={state} />
+      {secrets.length > 1 && <State state="in_grace" />}
     </>
   );
   return (

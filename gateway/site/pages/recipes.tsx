@@ -15,7 +15,8 @@ import {
   type TenantCall,
   type UserCall,
 } from '../page.js';
-import { ConfirmPage, Page } from './document.js';
+import { ConfirmPage } from './confirm.js';
+import { Page } from './document.js';
 import { CopyBox, Empty, Field, Form, Moment, Notice, Table, ViewContext } from './elements.js';
 
 const listPath = '/tenants/:tenant/recipes';

@@ -12,7 +12,8 @@ import {
 } from '../page.js';
 import { expiries, type SignedAddress, signAddress, whyNoPreview } from '../sign-address.js';
 import { type Service, type Site, servicesFor } from '../site.js';
-import { ConfirmPage, Page, ShownPage } from './document.js';
+import { ConfirmPage } from './confirm.js';
+import { Page, ShownPage } from './document.js';
 import { Choices, CopyBox, Field, Form, Moment, Notice } from './elements.js';
 import { findKeyRow, keyHref, keyPath } from './keys.js';
 
@@ -221,7 +222,7 @@ function SignedUrl({ signed, keyExpires, noPreview }: SignedUrlProps) {
       <CopyBox id="signed" label="The url" text={url} />
       {picture && <CopyBox id="img" label="On a web page" text={imageTag(url)} />}
       <p>
-        It works until <Moment at={Math.min(expires, keyExpires ?? expires)} />
+        It works until <Moment at={Math.min(expires, keyExpires ?? expires)} exact />
         {keyExpires !== null && keyExpires < expires && ', when this key expires'}, or until this key is
         revoked or its signing secret replaced. Everybody who has it may call it, and each call counts as this
         key’s.

@@ -4,7 +4,8 @@ import { limitsSchema, tenantName } from '../../keys/schemas.js';
 import { defaultWeight } from '../../keys/tenant-changes.js';
 import { formState, get, type PageCall, post, readList, refused, type TenantCall } from '../page.js';
 import { Page } from './document.js';
-import { Empty, Field, Form, formatCount, Moment, NextPage, Notice, Table } from './elements.js';
+import { Empty, Field, Form, formatCount, Moment, Notice, Table } from './elements.js';
+import { Pager } from './lists.js';
 
 const tenantsShown = 50;
 const limitsPath = '/tenants/:tenant/limits';
@@ -56,7 +57,7 @@ async function tenantsPage({ site, query }: PageCall) {
           { head: 'Created', cell: ({ created_at }) => <Moment at={created_at} /> },
         ]}
       />
-      <NextPage href={next && `/tenants?after=${encodeURIComponent(next)}`} />
+      <Pager next={next} />
       <section class="panel">
         <h2>New tenant</h2>
         <Form action="/tenants" class="row">

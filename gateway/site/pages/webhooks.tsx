@@ -1,5 +1,6 @@
 import { type Answer, get, post, postOnce, type TenantCall } from '../page.js';
-import { ConfirmPage, Page, ShownPage } from './document.js';
+import { ConfirmPage } from './confirm.js';
+import { Page, ShownPage } from './document.js';
 import { CopyBox, Form, Moment, Notice } from './elements.js';
 
 const webhooksPath = '/tenants/:tenant/webhooks';
@@ -80,8 +81,8 @@ function secretPage(
       <p>{note}</p>
       {previous_until !== null && (
         <p>
-          Webhooks are signed with the one before as well until <Moment at={previous_until} />: give this one
-          to the receivers by then.
+          Webhooks are signed with the one before as well until <Moment at={previous_until} exact />: give
+          this one to the receivers by then.
         </p>
       )}
       <p>

@@ -64,7 +64,7 @@ describe('site: jobs', () => {
     site.jobs.push(sampleJob(tenant, { state: 'done', finished_at: '2026-11-01T11:00:00.000Z' }));
     expect(await list()).not.to.include('data-look-again');
     site.jobs.push(sampleJob(tenant), sampleJob('ten_other', { id: 'job_ofanother' }));
-    for (const said of ['<progress max="40" value="12"', '12 of 40', 'running', 'data-look-again'])
+    for (const said of ['<rect class="bad" x="25" width="5"', '12 of 40', 'running', 'data-look-again'])
       expect(await list()).to.include(said);
     expect(await list()).not.to.include('job_ofanother');
   });

@@ -1,0 +1,103 @@
+import { useContext } from 'preact/hooks';
+import { Icon } from '../../http/page-shell.js';
+import { type Sorting, useAddress, ViewContext } from './elements.js';
+
+/** What the address of a list says: filters, order and place. What no page leads to is checked by who reads the list. */
+export function readListQuery(query: ReadonlyMap<string, string>, standard: Sorting) {
+  const by = query.get('sort') || standard.by;
+  const standardOrder = by === standard.by ? standard.order : 'asc';
+  const order = ['asc', 'desc'].includes(query.get('order') ?? '') ? query.get('order') : standardOrder;
+  return {
+    q: query.get('q')?.trim() || undefined,
+    state: query.get('state') || undefined,
+    sorting: { by, order: order as Sorting['order'] },
+    after: query.get('after') || undefined,
+    before: query.get('before') || undefined,
+  };
+}
+
+/** The search of a list: it keeps the list's other filters, and needs no script. */
+export function SearchForm({ label, name = 'q' }: { label: string; name?: string }) {
+  const { path, search } = useContext(ViewContext);
+  const query = new URLSearchParams(search);
+  const dropped = [name, 'after', 'before', 'done', 'saved'];
+  const rest = [...query].filter(([other]) => !dropped.includes(other));
+  return (
+    <search>
+      <form method="get" action={path} class="search">
+        {rest.map(([other, value]) => (
+          <input type="hidden" name={other} value={value} key={other} />
+        ))}
+        <Icon name="search" />
+        <input
+          type="search"
+          name={name}
+          value={query.get(name) ?? ''}
+          aria-label={label}
+          placeholder={label}
+        />
+        <button type="submit" class="small quiet-button">
+          Search
+        </button>
+      </form>
+    </search>
+  );
+}
+
+interface ChipsProps {
+  /** The parameter that they set. */
+  name: string;
+  label: string;
+  /** By value; the empty one is what the list shows without the parameter. */
+  options: readonly (readonly [value: string, text: string])[];
+}
+
+/** The values of a filter as links. */
+export function Chips({ name, label, options }: ChipsProps) {
+  const { search } = useContext(ViewContext);
+  const chosen = new URLSearchParams(search).get(name) ?? '';
+  return (
+    <nav class="spans" aria-label={label}>
+      {options.map(([value, text]) => (
+        <Chip key={value} change={{ [name]: value || null }} text={text} current={value === chosen} />
+      ))}
+    </nav>
+  );
+}
+
+function Chip(props: { change: Record<string, string | null>; text: string; current: boolean }) {
+  return (
+    <a href={useAddress(props.change)} aria-current={props.current ? 'true' : undefined}>
+      {props.text}
+    </a>
+  );
+}
+
+/**
+ * Ways to the pages of a list before and after this one, with the same filters. Each is what the address is to have as
+ * `before` or `after`; without `previous` there is a way to the first page.
+ */
+export function Pager({ previous, next }: { previous?: string | null; next: string | null }) {
+  const { search } = useContext(ViewContext);
+  const query = new URLSearchParams(search);
+  const moved = query.has('after') || query.has('before');
+  const first = useAddress({});
+  const before = useAddress({ before: previous ?? null });
+  const after = useAddress({ after: next });
+  const back = previous ? before : previous === undefined && moved ? first : undefined;
+  if (!back && next === null) return null;
+  return (
+    <nav class="pager" aria-label="Pages of this list">
+      {back && (
+        <a class="button quiet-button" href={back} rel="prev">
+          {previous ? 'Previous page' : 'First page'}
+        </a>
+      )}
+      {next !== null && (
+        <a class="button quiet-button" href={after} rel="next">
+          Next page
+        </a>
+      )}
+    </nav>
+  );
+}
