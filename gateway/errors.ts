@@ -41,6 +41,14 @@ export const errorTable = {
   },
   key_revoked: { status: 401, message: 'This API key was revoked. Ask for a new one.' },
   unauthorized: { status: 401, message: 'Sign in, or send the operator token as Authorization: Bearer.' },
+  key_paused: {
+    status: 403,
+    message: 'This API key is paused. Who manages it can resume it on the key-management site.',
+  },
+  tenant_suspended: {
+    status: 403,
+    message: 'This tenant is suspended: none of its calls is answered. Ask the operator of this gateway.',
+  },
   scope_denied: { status: 403, message: 'This API key may not call this helper.' },
   signature_invalid: {
     status: 403,

@@ -5,7 +5,7 @@ import type { Pool } from '../pool/pool.js';
 import type { RawInput } from '../schemas/input/validate-input.js';
 import { GatewayError, toGatewayError } from './errors.js';
 import type { Meta } from './http/envelope.js';
-import { noLimits } from './keys/model.js';
+import { noKeyLimits, noLimits } from './keys/model.js';
 import type { EffectiveLimits } from './limits/limiter.js';
 import { createPipelines, type GivenCall } from './pipeline/pipelines.js';
 import { type BodyInput, noUploads, requireSize } from './pipeline/read-input.js';
@@ -36,12 +36,19 @@ interface LocalParts extends Pick<Runtime, 'files' | 'imageLimits' | 'bodyLimits
 /** Helpers that are called in this process. */
 export type LocalHelpers = ReturnType<typeof createLocalHelpers>;
 
-const unlimited: EffectiveLimits = { rate: 0, burst: 0, monthlyQuota: null, inFlight: null };
+const unlimited: EffectiveLimits = {
+  rate: 0,
+  burst: 0,
+  monthlyQuota: null,
+  inFlight: null,
+  monthlyCpuMs: null,
+};
 
 /** The user of this process is its only tenant. */
 export const localCaller: GivenCall['caller'] = {
   tenant: { id: 'local', name: 'local', weight: 1, limits: noLimits },
   keyId: 'local',
+  keyLimits: noKeyLimits,
   scopes: null,
 };
 

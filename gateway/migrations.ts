@@ -2,7 +2,13 @@ import type { Kysely, Migration } from 'kysely';
 import { createWriterTable } from './database/batch-writer.js';
 import type { DatabaseKind } from './database/database.js';
 import { addJobRoom, addResultText, createAllJobTables, orderQueueByPlace } from './jobs/migration.js';
-import { addSigningVersion, addWebhookVersion, createKeyTables, createRecipeTable } from './keys/tables.js';
+import {
+  addOperatorColumns,
+  addSigningVersion,
+  addWebhookVersion,
+  createKeyTables,
+  createRecipeTable,
+} from './keys/tables.js';
 import { createQuotaTable } from './limits/counters.js';
 import { createSiteTables, replaceAccountTables } from './site/tables.js';
 import { createUsageTable } from './usage/store.js';
@@ -20,6 +26,7 @@ export function migrations(kind: DatabaseKind): Record<string, Migration> {
     '0008_job_texts': { up: addResultText },
     '0009_accounts': { up: replaceAccountTables },
     '0010_recipes': { up: (db) => createRecipeTable(db, kind) },
+    '0011_operators': { up: (db) => addOperatorColumns(db, kind) },
   };
 }
 

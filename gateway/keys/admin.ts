@@ -23,6 +23,7 @@ import {
   type KeyView,
   type KeyWithSecrets,
   keyState,
+  newKey,
   parseKey,
   randomBase62,
   recipeOf,
@@ -96,9 +97,6 @@ function cutPage<T>(items: T[], size: number): { page: T[]; last: T | undefined 
   return { page, last: items.length > size ? page.at(-1) : undefined };
 }
 
-/** Of a new key's signing secret. */
-const firstSigningVersion = 1;
-
 /** A key in a transaction that changes it. */
 interface KeyChange {
   tx: KeyTransaction;
@@ -141,7 +139,7 @@ function createKeyChanges(store: KeyStore, inputs: KeyInputs, signing: SigningSe
         const { id: tenant_id } = await findTenant(tx, tenant);
         return addKey(tx, { tenant_id, label, scopes, expires_at }, key, actor, now());
       });
-      const signing_secret = signing.available ? signing.current(id, firstSigningVersion) : null;
+      const signing_secret = signing.available ? signing.current(id, newKey.signing_version) : null;
       return { id, key, tenant, label, scopes, expires_at: isoOrNull(expires_at), signing_secret };
     },
 
@@ -179,7 +177,7 @@ function createKeyChanges(store: KeyStore, inputs: KeyInputs, signing: SigningSe
     revokeKey: (id: string, actor: string): Promise<KeyView> =>
       changeKey(id, actor, async ({ tx, key, at, note }) => {
         if (key.revoked_at !== null) return viewKey(key, at);
-        await tx.revokeKey(id, at);
+        await tx.updateKey(id, { revoked_at: at });
         await note('key.revoke');
         return viewKey({ ...key, revoked_at: at }, at);
       }),
@@ -195,7 +193,7 @@ function createKeyChanges(store: KeyStore, inputs: KeyInputs, signing: SigningSe
     rotateSigning: (id: string, actor: string) =>
       signingSecret(id, actor, async ({ tx, key, note }) => {
         const signing_version = key.signing_version + 1;
-        await tx.setSigningVersion(id, signing_version);
+        await tx.updateKey(id, { signing_version });
         await note('key.rotate_signing', { signing_version });
         return signing_version;
       }),
@@ -233,13 +231,7 @@ async function addKey(
   at: number,
 ): Promise<string> {
   const id = `key_${randomBase62(12)}`;
-  const start = {
-    created_at: at,
-    revoked_at: null,
-    last_used_at: null,
-    signing_version: firstSigningVersion,
-  };
-  await tx.addKey({ ...given, id, ...start });
+  await tx.addKey({ ...given, id, created_at: at, ...newKey });
   await addSecret(tx, id, secret, at);
   const { tenant_id, expires_at, ...named } = given;
   const detail = { ...named, expires_at: isoOrNull(expires_at) };
@@ -271,7 +263,7 @@ function secretHint(id: string): string | undefined {
 /** Throws `invalid_input` for a key that can be used no more. */
 function requireLiveKey(key: KeyWithSecrets, now: number): void {
   const state = keyState(key, now);
-  if (state === 'active') return;
+  if (state === 'active' || state === 'paused') return;
   const [what, at] = state === 'revoked' ? ['was revoked', key.revoked_at] : ['expired', key.expires_at];
   const problem = `names a key that ${what} at ${isoOrNull(at)}; issue a new one`;
   throw inputError([{ field: 'id', problem }]);

@@ -25,7 +25,7 @@ export interface IssueOptions {
 export type RotateOptions = { grace_seconds?: number | undefined };
 
 /** Changes of a tenant's limits: what is left out stays, null restores the default. */
-export type LimitChanges = Partial<TenantLimits> & { weight?: number };
+export type LimitChanges = Partial<TenantLimits> & { weight?: number | null };
 
 /** The same fields as a caller sent them, before they are checked. */
 export type Unchecked<T> = { [K in keyof T]?: unknown };

@@ -5,13 +5,24 @@ import { createFlusher } from '../database/batch-writer.js';
 import { rowsPerTransaction, sortYielding } from '../database/rows.js';
 import { database, StoreError } from '../database/store-error.js';
 import { GatewayError } from '../errors.js';
-import { type FoundKey, type FoundSecret, type Key, noLimits, type Secret, type Tenant } from './model.js';
+import {
+  type FoundKey,
+  type FoundSecret,
+  type Key,
+  limitsInForce,
+  noKeyLimits,
+  noLimits,
+  type Secret,
+  type Tenant,
+  type TenantInForce,
+  weightInForce,
+} from './model.js';
 import type { KeyStore } from './store.js';
 
 /** The part of a look-up that verifying a key needs, and that is worth its memory. */
 export interface KnownKey {
-  tenant: Pick<Tenant, 'id' | 'name' | 'limits' | 'weight'>;
-  key: UsedKey & Pick<Key, 'label' | 'scopes' | 'expires_at' | 'revoked_at' | 'signing_version'>;
+  tenant: TenantInForce & { isSuspended: boolean };
+  key: UsedKey & Omit<Key, 'id' | 'tenant_id' | 'created_at' | 'last_used_at'>;
   secret: Pick<Secret, 'expires_at' | 'ended_at'>;
 }
 
@@ -224,10 +235,9 @@ export function createKeyCache(max: number) {
   }
 
   /** As it was read: a change that one key's read knows of is not yet another's. */
-  function shareTenant({ id, name, limits, weight }: Tenant): KnownKey['tenant'] {
-    const shared = isDeepStrictEqual(limits, noLimits) ? noLimits : limits;
-    const read = { id, name, limits: shared, weight };
-    const known = owners.get(id)?.tenant;
+  function shareTenant(tenant: Tenant): KnownKey['tenant'] {
+    const read = knownTenant(tenant);
+    const known = owners.get(read.id)?.tenant;
     return known && isDeepStrictEqual(known, read) ? known : read;
   }
 
@@ -271,15 +281,26 @@ function* namesOf(owners: Iterable<Owner>): Generator<string> {
   for (const { names } of owners) yield* names;
 }
 
+function knownTenant(tenant: Tenant): KnownKey['tenant'] {
+  const { id, name, suspended_at } = tenant;
+  const limits = limitsInForce(tenant);
+  const shared = isDeepStrictEqual(limits, noLimits) ? noLimits : limits;
+  return { id, name, limits: shared, weight: weightInForce(tenant), isSuspended: suspended_at !== null };
+}
+
 function toKnownKey(
   { tenant: read, key, secret }: CacheableKey,
-  tenant: KnownKey['tenant'] = read,
+  tenant: KnownKey['tenant'] = knownTenant(read),
 ): KnownKey {
-  const { id, label, scopes, created_at, expires_at, revoked_at, signing_version } = key;
+  const { id, label, scopes, created_at, expires_at, revoked_at, paused_at, signing_version } = key;
+  const limits = isDeepStrictEqual(key.limits, noKeyLimits) ? noKeyLimits : key.limits;
   const lasts = !secret || (secret.expires_at === null && secret.ended_at === null);
   return {
     tenant,
-    key: { id, label, scopes, created_at, expires_at, revoked_at, signing_version, usedAt: undefined },
+    key: {
+      ...{ id, label, scopes, limits, created_at, expires_at, revoked_at, paused_at, signing_version },
+      usedAt: undefined,
+    },
     secret: lasts ? lastingSecret : { expires_at: secret.expires_at, ended_at: secret.ended_at },
   };
 }

@@ -12,24 +12,69 @@ export interface TenantLimits {
   monthly_quota: number | null;
   /** Pool tasks waiting or running at once. */
   in_flight: number | null;
+  /** Milliseconds of CPU that its calls may cost in a calendar month (UTC). */
+  monthly_cpu_ms: number | null;
 }
 
 /** What most tenants have; one object for all of them. */
-export const noLimits: TenantLimits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
+export const noLimits: TenantLimits = {
+  rate: null,
+  burst: null,
+  monthly_quota: null,
+  in_flight: null,
+  monthly_cpu_ms: null,
+};
+
+/** A key's own limits below its tenant's: a call has to be allowed by both. Null is no limit of its own. */
+export type KeyLimits = Pick<TenantLimits, 'rate' | 'monthly_quota' | 'monthly_cpu_ms'>;
+
+/** What most keys have; one object for all of them. */
+export const noKeyLimits: KeyLimits = { rate: null, monthly_quota: null, monthly_cpu_ms: null };
+
+/** A named set of limits that tenants refer to. */
+export interface Plan {
+  name: string;
+  limits: TenantLimits;
+  weight: number | null;
+  created_at: number;
+  updated_at: number;
+}
 
 /** A customer or team: the owner of keys, and the unit of limits and fairness. All times are ms since 1970. */
 export interface Tenant {
   id: string;
   name: string;
   created_at: number;
+  /** Its own values, which win over those of its plan. */
   limits: TenantLimits;
-  /** Its share of the pool against the other tenants', 1 to 100. */
-  weight: number;
+  /** Its own share of the pool against the other tenants', 1 to 100. */
+  weight: number | null;
+  plan: Pick<Plan, 'name' | 'limits' | 'weight'> | null;
+  /** Since when all its calls are refused. */
+  suspended_at: number | null;
+  /** Its id in the operator's own systems. */
+  external_id: string | null;
+  note: string | null;
+  /** Where its notices go. */
+  notice_url: string | null;
   /** Rises when the secret of its webhooks is replaced. */
   webhook_version: number;
   /** When that was last; webhooks are signed with the secret before as well for a while. */
   webhook_rotated_at: number | null;
 }
+
+/** Of a new tenant. */
+export const newTenant = {
+  limits: noLimits,
+  weight: null,
+  plan: null,
+  suspended_at: null,
+  external_id: null,
+  note: null,
+  notice_url: null,
+  webhook_version: 1,
+  webhook_rotated_at: null,
+} satisfies Partial<Tenant>;
 
 /** An identity that lasts over rotations; what a caller sends is one of its secrets. */
 export interface Key {
@@ -42,10 +87,22 @@ export interface Key {
   expires_at: number | null;
   created_at: number;
   revoked_at: number | null;
+  /** Since when its calls are refused, until it is resumed. */
+  paused_at: number | null;
   last_used_at: number | null;
   /** Rises when its signing secret is replaced; what was signed with an earlier version has ended. */
   signing_version: number;
+  limits: KeyLimits;
 }
+
+/** Of a new key. */
+export const newKey = {
+  revoked_at: null,
+  paused_at: null,
+  last_used_at: null,
+  signing_version: 1,
+  limits: noKeyLimits,
+} satisfies Partial<Key>;
 
 /** One string that opens a key. The string itself is not stored. */
 export interface Secret {
@@ -86,14 +143,24 @@ export type FoundSecret = FoundKey & { secret: Pick<Secret, 'hash' | 'expires_at
 export type AuditAction =
   | 'tenant.create'
   | 'tenant.limits'
+  | 'tenant.edit'
+  | 'tenant.rename'
+  | 'tenant.suspend'
+  | 'tenant.resume'
+  | 'tenant.delete'
   | 'tenant.webhook_secret'
   | 'tenant.rotate_webhook_secret'
   | 'key.issue'
   | 'key.rotate'
   | 'key.end_grace'
   | 'key.revoke'
+  | 'key.edit'
+  | 'key.pause'
+  | 'key.resume'
   | 'key.signing_secret'
   | 'key.rotate_signing'
+  | 'plan.put'
+  | 'plan.delete'
   | 'recipe.put'
   | 'recipe.delete'
   | 'member.invite'
@@ -118,7 +185,27 @@ export interface AuditEntry {
   detail: Record<string, unknown>;
 }
 
-type KeyState = 'active' | 'expired' | 'revoked';
+export type KeyState = 'active' | 'paused' | 'expired' | 'revoked';
+
+/** The weight of a tenant for which nothing is set. */
+export const defaultWeight = 1;
+
+/** A tenant's own values over those of its plan. */
+export function limitsInForce({ limits: own, plan }: Pick<Tenant, 'limits' | 'plan'>): TenantLimits {
+  if (plan === null) return own;
+  const values = Object.entries(own).map(([name, value]) => [
+    name,
+    value ?? plan.limits[name as keyof TenantLimits],
+  ]);
+  return Object.fromEntries(values);
+}
+
+/** A tenant with what holds for it now. */
+export type TenantInForce = Pick<Tenant, 'id' | 'name' | 'limits'> & { weight: number };
+
+export function weightInForce({ weight, plan }: Pick<Tenant, 'weight' | 'plan'>): number {
+  return weight ?? plan?.weight ?? defaultWeight;
+}
 
 /** A tenant as people and the JSON API see it; times are ISO 8601 in UTC. */
 export type TenantView = ReturnType<typeof viewTenant>;
@@ -128,26 +215,33 @@ export type KeyView = ReturnType<typeof viewKey>;
 
 export type AuditView = ReturnType<typeof viewAudit>;
 
-export function viewTenant({ id, name, created_at, limits, weight }: Tenant) {
-  return { id, name, created_at: iso(created_at), limits, weight };
+export function viewTenant(tenant: Tenant) {
+  const { id, name, created_at, limits, plan, suspended_at, external_id, note, notice_url } = tenant;
+  const state = suspended_at === null ? ('active' as const) : ('suspended' as const);
+  const times = { created_at: iso(created_at), suspended_at: isoOrNull(suspended_at) };
+  const named = { plan: plan?.name ?? null, external_id, note, notice_url };
+  return { id, name, state, ...times, ...named, limits, weight: weightInForce(tenant) };
 }
 
 export function viewKey(key: KeyWithSecrets, now: number) {
-  const { id, label, scopes } = key;
+  const { id, label, scopes, limits } = key;
   const current = key.secrets.find(isCurrent);
   const state = keyState(key, now);
   const inGrace = key.secrets.filter((secret) => secret !== current && !secretEnded(secret, now));
-  const working = state === 'active' && current ? [current, ...inGrace] : [];
+  const lives = state === 'active' || state === 'paused';
+  const working = lives && current ? [current, ...inGrace] : [];
   return {
     id,
     label,
     scopes,
+    limits,
     state,
     /** First and last characters of the current secret, e.g. `hg_Ab3d…x9Yz`. */
     hint: current ? hintOf(current) : '',
     created_at: iso(key.created_at),
     expires_at: isoOrNull(key.expires_at),
     revoked_at: isoOrNull(key.revoked_at),
+    paused_at: isoOrNull(key.paused_at),
     /** Up to 5 s behind. */
     last_used_at: isoOrNull(key.last_used_at),
     /** The secrets that still work: the current one first, then those in their grace, with its end. */
@@ -189,9 +283,10 @@ export function viewAudit(entry: AuditEntry) {
   return { ...entry, at: iso(entry.at) };
 }
 
-export function keyState(key: Pick<Key, 'revoked_at' | 'expires_at'>, now: number): KeyState {
+export function keyState(key: Pick<Key, 'revoked_at' | 'expires_at' | 'paused_at'>, now: number): KeyState {
   if (key.revoked_at !== null) return 'revoked';
-  return key.expires_at !== null && key.expires_at <= now ? 'expired' : 'active';
+  if (key.expires_at !== null && key.expires_at <= now) return 'expired';
+  return key.paused_at === null ? 'active' : 'paused';
 }
 
 /** The secret that the last rotation brought: the only one without an end. */

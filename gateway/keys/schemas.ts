@@ -83,12 +83,11 @@ export const limitsSchema = {
       limitBounds.in_flight,
       'Tasks in the worker pool at once, waiting or running, in one gateway.',
     ),
-    weight: {
-      type: 'integer',
-      minimum: 1,
-      maximum: 100,
-      description: 'Share of the workers when all are busy.',
-    },
+    monthly_cpu_ms: nullableLimit(
+      limitBounds.monthly_cpu_ms,
+      'Milliseconds of CPU that calls may cost in a calendar month (UTC).',
+    ),
+    weight: nullableLimit({ min: 1, max: 100 }, 'Share of the workers when all are busy.'),
   },
 } as const satisfies FieldsSchema;
 

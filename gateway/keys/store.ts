@@ -1,21 +1,25 @@
 import { type Kysely, type QueryExecutorProvider, type Selectable, sql } from 'kysely';
 import type { Access, DatabaseKind } from '../database/database.js';
 import { givenRows, rowsPerTransaction, slices } from '../database/rows.js';
-import type {
-  AuditAction,
-  AuditEntry,
-  FoundKey,
-  FoundSecret,
-  Key,
-  KeyWithSecrets,
-  Recipe,
-  Secret,
-  Tenant,
+import {
+  type AuditAction,
+  type AuditEntry,
+  type FoundKey,
+  type FoundSecret,
+  type Key,
+  type KeyLimits,
+  type KeyWithSecrets,
+  type Plan,
+  type Recipe,
+  type Secret,
+  type Tenant,
+  type TenantLimits,
+  weightInForce,
 } from './model.js';
-import type { KeyRow, KeyTables, TenantRow } from './tables.js';
+import type { KeyRow, KeyTables, PlanRow, TenantRow } from './tables.js';
 
 /** What a change touched, with its audit entry's id and time. */
-export type Change = Pick<AuditEntry, 'id' | 'at' | 'tenant_id' | 'key_id'>;
+export type Change = Pick<AuditEntry, 'id' | 'at' | 'tenant_id' | 'key_id'> & { action: string };
 
 /** `after` is the last name or id of the page before. */
 type ListPage = { after?: string | undefined; limit: number };
@@ -98,42 +102,47 @@ export async function openAuditLog(trx: QueryExecutorProvider, kind: DatabaseKin
 export type KeyTransaction = ReturnType<typeof createTransaction>;
 
 function createTransaction(db: Kysely<KeyTables>, audit: AppendAudit) {
-  async function updateTenant(id: string, values: Partial<Selectable<TenantRow>>): Promise<void> {
-    await db.updateTable('tenants').set(values).where('id', '=', id).execute();
-  }
-  async function updateKey(id: string, values: Partial<KeyRow>): Promise<void> {
-    await db.updateTable('keys').set(values).where('id', '=', id).execute();
-  }
   return {
+    async updateTenant(id: string, values: Partial<Selectable<TenantRow>>): Promise<void> {
+      await db.updateTable('tenants').set(values).where('id', '=', id).execute();
+    },
+    async updateKey(id: string, values: Partial<KeyRow>): Promise<void> {
+      await db.updateTable('keys').set(values).where('id', '=', id).execute();
+    },
     async hasTenants(): Promise<boolean> {
       return (await db.selectFrom('tenants').select('id').limit(1).executeTakeFirst()) !== undefined;
     },
     tenant: (name: string) => readTenant(db, name),
     key: (id: string) => readKey(db, id),
-    async addTenant({ limits, ...tenant }: Tenant): Promise<void> {
+    async addTenant(tenant: Tenant): Promise<void> {
+      const { limits, plan, ...row } = tenant;
       await db
         .insertInto('tenants')
-        .values({ ...tenant, ...limits })
+        .values({ ...row, ...limits, ...weightColumns(tenant), plan: plan?.name ?? null })
         .execute();
     },
-    setLimits: ({ id, limits, weight }: Pick<Tenant, 'id' | 'limits' | 'weight'>) =>
-      updateTenant(id, { ...limits, weight }),
-    setWebhookVersion: ({ id, webhook_version, webhook_rotated_at }: Tenant) =>
-      updateTenant(id, { webhook_version, webhook_rotated_at }),
-    async addKey(key: Key): Promise<void> {
+    async addKey({ limits, ...key }: Key): Promise<void> {
       const scopes = key.scopes && JSON.stringify(key.scopes);
       await db
         .insertInto('keys')
-        .values({ ...key, scopes })
+        .values({ ...key, ...limits, scopes })
         .execute();
     },
-    revokeKey: (id: string, revoked_at: number) => updateKey(id, { revoked_at }),
-    setSigningVersion: (id: string, signing_version: number) => updateKey(id, { signing_version }),
     async addSecret(secret: Secret): Promise<void> {
       await db.insertInto('secrets').values(secret).execute();
     },
     async endSecret({ id, expires_at, ended_at }: Pick<Secret, 'id' | 'expires_at' | 'ended_at'>) {
       await db.updateTable('secrets').set({ expires_at, ended_at }).where('id', '=', id).execute();
+    },
+    plan: (name: string) => readPlan(db, name),
+    /** Adds a plan, or replaces the one of this name. */
+    async putPlan({ limits, weight, updated_at, ...plan }: Plan): Promise<void> {
+      const values = { ...limits, weight, updated_at };
+      const insert = db.insertInto('plans').values({ ...plan, ...values });
+      await insert.onConflict((is) => is.column('name').doUpdateSet(values)).execute();
+    },
+    async deletePlan(name: string): Promise<void> {
+      await db.deleteFrom('plans').where('name', '=', name).execute();
     },
     recipe: (tenant_id: string, name: string) => readRecipe(db, tenant_id, name),
     async countRecipes(tenant_id: string): Promise<number> {
@@ -162,8 +171,8 @@ function createReads({ run }: Access<KeyTables>) {
     /** By name. */
     async tenants({ after, limit }: ListPage): Promise<Tenant[]> {
       const rows = await run((db) => {
-        const query = db.selectFrom('tenants').selectAll().orderBy('name').limit(limit);
-        return (after === undefined ? query : query.where('name', '>', after)).execute();
+        const query = selectTenants(db).orderBy('tenants.name').limit(limit);
+        return (after === undefined ? query : query.where('tenants.name', '>', after)).execute();
       });
       return rows.map(tenantOf);
     },
@@ -182,6 +191,12 @@ function createReads({ run }: Access<KeyTables>) {
         return query.orderBy('name').execute();
       }),
     recipe: (tenant_id: string, name: string) => run((db) => readRecipe(db, tenant_id, name)),
+    /** By name. */
+    async plans(): Promise<Plan[]> {
+      const rows = await run((db) => db.selectFrom('plans').selectAll().orderBy('name').execute());
+      return rows.map(planOf);
+    },
+    plan: (name: string) => run((db) => readPlan(db, name)),
     /** Newest first. */
     async audit({ tenant_id, key_id, before, limit }: AuditPage): Promise<AuditEntry[]> {
       const rows = await run((db) => {
@@ -205,20 +220,74 @@ function createReads({ run }: Access<KeyTables>) {
   };
 }
 
-function tenantOf(row: Selectable<TenantRow>): Tenant {
-  const { id, name, created_at, weight, webhook_version, webhook_rotated_at, ...rest } = row;
-  const { rate, burst, monthly_quota, in_flight } = rest;
-  const limits = { rate, burst, monthly_quota, in_flight };
-  return { id, name, created_at, limits, weight, webhook_version, webhook_rotated_at };
+/** What is stored of a tenant's weight. */
+export function weightColumns(tenant: Pick<Tenant, 'weight' | 'plan'>) {
+  return { own_weight: tenant.weight, weight: weightInForce(tenant) };
 }
 
-function keyOf(row: KeyRow): Key {
-  return { ...row, scopes: row.scopes === null ? null : JSON.parse(row.scopes) };
+/** Tenants with the values of their plans. */
+function selectTenants(db: Kysely<KeyTables>) {
+  return db
+    .selectFrom('tenants')
+    .leftJoin('plans', 'plans.name', 'tenants.plan')
+    .selectAll('tenants')
+    .select(planColumns);
+}
+
+const planColumns = [
+  'plans.rate as plan_rate',
+  'plans.burst as plan_burst',
+  'plans.monthly_quota as plan_monthly_quota',
+  'plans.in_flight as plan_in_flight',
+  'plans.monthly_cpu_ms as plan_monthly_cpu_ms',
+  'plans.weight as plan_weight',
+] as const;
+
+type PlanColumn = (typeof planColumns)[number] extends `plans.${string} as ${infer Name}` ? Name : never;
+type TenantRead = Selectable<TenantRow> & Record<PlanColumn, number | null>;
+
+function tenantOf(row: TenantRead): Tenant {
+  const { id, name, created_at, webhook_version, webhook_rotated_at, own_weight: weight } = row;
+  const { suspended_at, external_id, note, notice_url } = row;
+  const plan = row.plan === null ? null : planOfTenant(row.plan, row);
+  return {
+    ...{ id, name, created_at, limits: limitsOf(row), weight, plan },
+    ...{ webhook_version, webhook_rotated_at, suspended_at, external_id, note, notice_url },
+  };
+}
+
+function planOfTenant(name: string, row: Record<PlanColumn, number | null>): NonNullable<Tenant['plan']> {
+  const limits: TenantLimits = {
+    rate: row.plan_rate,
+    burst: row.plan_burst,
+    monthly_quota: row.plan_monthly_quota,
+    in_flight: row.plan_in_flight,
+    monthly_cpu_ms: row.plan_monthly_cpu_ms,
+  };
+  return { name, limits, weight: row.plan_weight };
+}
+
+function limitsOf({ rate, burst, monthly_quota, in_flight, monthly_cpu_ms }: TenantLimits): TenantLimits {
+  return { rate, burst, monthly_quota, in_flight, monthly_cpu_ms };
+}
+
+function keyOf({ rate, monthly_quota, monthly_cpu_ms, scopes, ...key }: KeyRow): Key {
+  const limits = { rate, monthly_quota, monthly_cpu_ms };
+  return { ...key, limits, scopes: scopes === null ? null : JSON.parse(scopes) };
 }
 
 async function readTenant(db: Kysely<KeyTables>, name: string): Promise<Tenant | undefined> {
-  const row = await db.selectFrom('tenants').selectAll().where('name', '=', name).executeTakeFirst();
+  const row = await selectTenants(db).where('tenants.name', '=', name).executeTakeFirst();
   return row && tenantOf(row);
+}
+
+function planOf({ name, weight, created_at, updated_at, ...limits }: PlanRow): Plan {
+  return { name, limits: limitsOf(limits), weight, created_at, updated_at };
+}
+
+async function readPlan(db: Kysely<KeyTables>, name: string): Promise<Plan | undefined> {
+  const row = await db.selectFrom('plans').selectAll().where('name', '=', name).executeTakeFirst();
+  return row && planOf(row);
 }
 
 async function readKeys(
@@ -249,7 +318,7 @@ async function readRecipe(
 }
 
 function selectChanges(db: Kysely<KeyTables>) {
-  return db.selectFrom('audit').select(['id', 'at', 'tenant_id', 'key_id']);
+  return db.selectFrom('audit').select(['id', 'at', 'tenant_id', 'key_id', 'action']);
 }
 
 async function withSecrets(db: Kysely<KeyTables>, rows: Selectable<KeyRow>[]): Promise<KeyWithSecrets[]> {
@@ -286,7 +355,9 @@ function selectKeysWithTenants(db: Kysely<KeyTables>) {
   return db
     .selectFrom('keys')
     .innerJoin('tenants', 'tenants.id', 'keys.tenant_id')
+    .leftJoin('plans', 'plans.name', 'tenants.plan')
     .selectAll('tenants')
+    .select(planColumns)
     .select([
       'keys.id as key_id',
       'keys.label',
@@ -294,18 +365,30 @@ function selectKeysWithTenants(db: Kysely<KeyTables>) {
       'keys.expires_at as key_expires_at',
       'keys.created_at as key_created_at',
       'keys.revoked_at',
+      'keys.paused_at',
       'keys.last_used_at',
       'keys.signing_version',
+      'keys.rate as key_rate',
+      'keys.monthly_quota as key_monthly_quota',
+      'keys.monthly_cpu_ms as key_monthly_cpu_ms',
     ]);
 }
 
 type KeyWithTenant = Awaited<ReturnType<ReturnType<typeof selectKeysWithTenants>['execute']>>[number];
 
 function foundKey(row: KeyWithTenant): FoundKey {
-  const { label, scopes, revoked_at, last_used_at, signing_version } = row;
-  const times = { created_at: row.key_created_at, expires_at: row.key_expires_at, revoked_at, last_used_at };
+  const { label, scopes, revoked_at, paused_at, last_used_at, signing_version } = row;
+  const times = { created_at: row.key_created_at, expires_at: row.key_expires_at };
+  const limits: KeyLimits = {
+    rate: row.key_rate,
+    monthly_quota: row.key_monthly_quota,
+    monthly_cpu_ms: row.key_monthly_cpu_ms,
+  };
   return {
     tenant: tenantOf(row),
-    key: keyOf({ id: row.key_id, tenant_id: row.id, label, scopes, ...times, signing_version }),
+    key: keyOf({
+      ...{ id: row.key_id, tenant_id: row.id, label, scopes, ...times, ...limits },
+      ...{ revoked_at, paused_at, last_used_at, signing_version },
+    }),
   };
 }

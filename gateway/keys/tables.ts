@@ -1,6 +1,6 @@
 import { type Generated, type Kysely, sql } from 'kysely';
 import type { DatabaseKind } from '../database/database.js';
-import type { AuditEntry, Key, Recipe, Secret, Tenant, TenantLimits } from './model.js';
+import type { AuditEntry, Key, KeyLimits, Plan, Recipe, Secret, Tenant, TenantLimits } from './model.js';
 
 /** The same on both databases: times are integers (ms since 1970), lists and objects are JSON text. */
 export type KeyTables = {
@@ -9,13 +9,22 @@ export type KeyTables = {
   secrets: Secret;
   audit: AuditRow;
   recipes: Recipe;
+  plans: PlanRow;
 };
 
-export type TenantRow = Omit<Tenant, 'limits' | 'webhook_version'> &
-  TenantLimits & { webhook_version: Generated<number> };
+/** `plan` is its name. `weight` is what holds, for gateways from before there were plans; a tenant's own is beside it. */
+export type TenantRow = Omit<Tenant, 'limits' | 'weight' | 'plan' | 'webhook_version'> &
+  TenantLimits & {
+    weight: number;
+    own_weight: number | null;
+    plan: string | null;
+    webhook_version: Generated<number>;
+  };
 
 /** Its scopes are a list in JSON. */
-export type KeyRow = Omit<Key, 'scopes'> & { scopes: string | null };
+export type KeyRow = Omit<Key, 'scopes' | 'limits'> & { scopes: string | null } & KeyLimits;
+
+export type PlanRow = Omit<Plan, 'limits'> & TenantLimits;
 
 type AuditRow = Omit<AuditEntry, 'id' | 'action' | 'detail'> & {
   id: Generated<number>;
@@ -72,6 +81,35 @@ export async function createRecipeTable(db: Kysely<unknown>, kind: DatabaseKind)
       tenant_id ${text} not null references tenants (id) on delete cascade, name ${text} not null,
       definition text not null, created_at bigint not null, updated_at bigint not null,
       constraint recipes_pk primary key (tenant_id, name))`,
+  ]);
+}
+
+/** What operators of many tenants set: plans, CPU budgets, limits of keys, pauses, suspensions, notes. */
+export async function addOperatorColumns(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {
+  const text = kind === 'postgres' ? 'text collate "C"' : 'text';
+  const add = (table: string, columns: string[]) =>
+    columns.map((column) => `alter table ${table} add column ${column}`);
+  await runAll(db, [
+    `create table plans (
+      name ${text} primary key, rate double precision, burst bigint, monthly_quota bigint, in_flight bigint,
+      monthly_cpu_ms bigint, weight bigint, created_at bigint not null, updated_at bigint not null)`,
+    ...add('tenants', [
+      'monthly_cpu_ms bigint',
+      'own_weight bigint',
+      `plan ${text} references plans (name)`,
+      'suspended_at bigint',
+      'external_id text',
+      'note text',
+      'notice_url text',
+    ]),
+    'update tenants set own_weight = weight where weight <> 1',
+    'create index tenants_of_plan on tenants (plan)',
+    ...add('keys', [
+      'paused_at bigint',
+      'rate double precision',
+      'monthly_quota bigint',
+      'monthly_cpu_ms bigint',
+    ]),
   ]);
 }
 

@@ -2,12 +2,9 @@ import { quote } from '../../schemas/quote.js';
 import { GatewayError, requireValid } from '../errors.js';
 import type { DerivedSecrets } from '../signing/signing-secrets.js';
 import type { KeyInputs, LimitChanges, Unchecked } from './inputs.js';
-import { iso, noLimits, randomBase62, type Tenant, type TenantView, viewTenant } from './model.js';
+import { iso, newTenant, randomBase62, type Tenant, type TenantView, viewTenant } from './model.js';
 import { isTenantName } from './schemas.js';
-import type { KeyStore, KeyTransaction } from './store.js';
-
-/** Of a tenant whose weight was never set. */
-export const defaultWeight = 1;
+import { type KeyStore, type KeyTransaction, weightColumns } from './store.js';
 
 export function createTenantChanges(store: KeyStore, inputs: KeyInputs, now: () => number) {
   return {
@@ -27,7 +24,7 @@ export function createTenantChanges(store: KeyStore, inputs: KeyInputs, now: () 
         const found = await findTenant(tx, name);
         const { weight = found.weight, ...limits } = given;
         const changed: Tenant = { ...found, limits: { ...found.limits, ...limits }, weight };
-        await tx.setLimits(changed);
+        await tx.updateTenant(found.id, { ...changed.limits, ...weightColumns(changed) });
         const entry = { at: now(), actor, tenant_id: found.id, key_id: null, detail: given };
         await tx.audit({ ...entry, action: 'tenant.limits' });
         return changed;
@@ -45,8 +42,7 @@ export async function addTenant(
   at: number,
 ): Promise<Tenant> {
   const id = `ten_${randomBase62(12)}`;
-  const webhooks = { webhook_version: 1, webhook_rotated_at: null };
-  const tenant = { id, name, created_at: at, limits: noLimits, weight: defaultWeight, ...webhooks };
+  const tenant: Tenant = { id, name, created_at: at, ...newTenant };
   await tx.addTenant(tenant);
   await tx.audit({ at, actor, action: 'tenant.create', tenant_id: id, key_id: null, detail: { name } });
   return tenant;
@@ -106,7 +102,7 @@ export function createWebhookChanges(store: KeyStore, secrets: DerivedSecrets, n
         const at = now();
         const webhook_version = before.webhook_version + 1;
         const tenant = { ...before, webhook_version, webhook_rotated_at: at };
-        await tx.setWebhookVersion(tenant);
+        await tx.updateTenant(tenant.id, { webhook_version, webhook_rotated_at: at });
         const entry = { at, actor, tenant_id: tenant.id, key_id: null, detail: { webhook_version } };
         await tx.audit({ ...entry, action: 'tenant.rotate_webhook_secret' });
         return shown(tenant, at);

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { createKeyFinder, createLastUsed, type KnownKey, type Touched } from './key-cache.js';
-import { type Key, keyState, parseKey, secretEnded, type Tenant } from './model.js';
+import { type Key, keyState, parseKey, secretEnded, type TenantInForce } from './model.js';
 import { isKeyId } from './schemas.js';
 import type { Change, KeyStore } from './store.js';
 
@@ -8,11 +8,13 @@ export interface ActiveKey {
   state: 'active';
   /** When the key expires, in milliseconds since 1970; absent where it does not. */
   until?: number;
-  tenant: Pick<Tenant, 'id' | 'name' | 'limits' | 'weight'>;
-  key: Pick<Key, 'id' | 'label' | 'scopes'>;
+  tenant: TenantInForce;
+  key: Pick<Key, 'id' | 'label' | 'scopes' | 'limits'>;
 }
 
-export type KeyStatus = ActiveKey | { state: 'malformed' | 'unknown' | 'expired' | 'revoked' };
+export type KeyStatus =
+  | ActiveKey
+  | { state: 'malformed' | 'unknown' | 'expired' | 'revoked' | 'paused' | 'suspended' };
 
 interface KeyVerifierOptions {
   store: KeyStore;
@@ -60,7 +62,10 @@ export function createKeyVerifier(options: KeyVerifierOptions) {
   const byId = createKeyFinder({ ...common, read: store.findKeys, nameOf: ({ key }) => key.id });
   const finders = [byHash, byId];
 
-  function drop(changes: Pick<Change, 'tenant_id' | 'key_id'>[]): void {
+  function drop(changes: Pick<Change, 'tenant_id' | 'key_id' | 'action'>[]): void {
+    // A plan is many tenants' at once.
+    if (changes.some(({ action }) => action.startsWith('plan.')))
+      for (const finder of finders) finder.reset();
     const touched = touchedBy(changes);
     if (touched.length > 0) for (const finder of finders) finder.drop(touched);
     const tenants = new Set(changes.flatMap(({ tenant_id, key_id }) => (key_id ? [] : (tenant_id ?? []))));
@@ -75,12 +80,13 @@ export function createKeyVerifier(options: KeyVerifierOptions) {
     const state = keyState(key, at);
     if (state !== 'active') return { state };
     if (secretEnded(secret, at)) return { state: 'expired' };
+    if (tenant.isSuspended) return { state: 'suspended' };
     lastUsed.note(key, at);
     const { id, name, limits, weight } = tenant;
     return {
       state: 'active',
       tenant: { id, name, limits, weight },
-      key: { id: key.id, label: key.label, scopes: key.scopes },
+      key: { id: key.id, label: key.label, scopes: key.scopes, limits: key.limits },
       ...(key.expires_at === null ? {} : { until: key.expires_at }),
     };
   }

@@ -24,6 +24,8 @@ export interface EffectiveLimits {
   monthlyQuota: number | null;
   /** Pool tasks of this tenant, waiting or running, in one gateway at a time, or null for no limit. */
   inFlight: number | null;
+  /** Milliseconds of CPU that its calls may cost in a calendar month (UTC), or null for no budget. */
+  monthlyCpuMs: number | null;
 }
 
 /** What a tenant may use for which nothing else is set. */
@@ -32,9 +34,10 @@ export function limitsByDefault(config: {
   burst: number;
   monthlyQuota?: number | undefined;
   inFlight?: number | undefined;
+  monthlyCpuMs?: number | undefined;
 }): EffectiveLimits {
-  const { rate, burst, monthlyQuota = null, inFlight = null } = config;
-  return { rate, burst, monthlyQuota, inFlight };
+  const { rate, burst, monthlyQuota = null, inFlight = null, monthlyCpuMs = null } = config;
+  return { rate, burst, monthlyQuota, inFlight, monthlyCpuMs };
 }
 
 export interface LimitedTenant {
@@ -56,6 +59,7 @@ export function createLimitsOf(defaults: EffectiveLimits): (own: TenantLimits) =
         burst: own.burst ?? defaults.burst,
         monthlyQuota: own.monthly_quota ?? defaults.monthlyQuota,
         inFlight: own.in_flight ?? defaults.inFlight,
+        monthlyCpuMs: own.monthly_cpu_ms ?? defaults.monthlyCpuMs,
       };
       resolved.set(own, limits);
     }

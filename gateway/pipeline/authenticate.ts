@@ -64,13 +64,15 @@ const refusals = {
   unknown: 'key_invalid',
   expired: 'key_expired',
   revoked: 'key_revoked',
+  paused: 'key_paused',
+  suspended: 'tenant_suspended',
 } as const;
 
 /** Throws unless the key is active. */
 export function callerOf(verdict: KeyStatus): Caller {
   if (verdict.state !== 'active') throw new GatewayError(refusals[verdict.state]);
   const { tenant, key } = verdict;
-  return { tenant, keyId: key.id, scopes: key.scopes };
+  return { tenant, keyId: key.id, keyLimits: key.limits, scopes: key.scopes };
 }
 
 /** Names for keys in other APIs, in lower case. */

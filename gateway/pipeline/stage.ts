@@ -2,6 +2,7 @@ import type { RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
 import type { Answer } from '../../pool/answer.js';
 import type { StoredBytes } from '../http/outbound-budget.js';
+import type { KeyLimits } from '../keys/model.js';
 import type { ActiveKey } from '../keys/verifier.js';
 import type { Step, Trace, Tracing } from '../observability/tracing.js';
 import type { Helper } from '../plugins/registry.js';
@@ -63,6 +64,8 @@ export class CallState {
 export interface Caller {
   tenant: ActiveKey['tenant'];
   keyId: string;
+  /** Its own limits, below the tenant's. */
+  keyLimits: KeyLimits;
   /** What the key may call; null for everything. */
   scopes: readonly string[] | null;
   /** For a signed url: when it or its key expires, in seconds since 1970. */

@@ -6,7 +6,7 @@ import type { Pool } from '../../pool/pool.js';
 import { loadColorNames } from '../../schemas/keywords/color-phrase.js';
 import { loadUndici } from '../download/connection.js';
 import type { HelperContext } from '../helper.js';
-import { noLimits } from '../keys/model.js';
+import { noKeyLimits, noLimits } from '../keys/model.js';
 import { reportExitDuring } from '../plugins/import-plugin.js';
 import type { Helper, Registry } from '../plugins/registry.js';
 import { MainScope, mayBeShort, type RunOptions, runShort } from './run-helper.js';
@@ -57,7 +57,7 @@ export function loadForFirstCalls({ registry, pool, inline, logger }: FirstCalls
 }
 
 const tenant = { id: 'warm-up', name: 'warm-up', weight: 1, limits: noLimits };
-const caller: Caller = { tenant, keyId: 'warm-up', scopes: null };
+const caller: Caller = { tenant, keyId: 'warm-up', keyLimits: noKeyLimits, scopes: null };
 
 /** Runs the examples of helpers with short calls once, to compile code and build tables: some 10 ms. Logs failures. */
 export async function warmUp(helpers: Iterable<Helper>, options: RunOptions): Promise<void> {

@@ -4,7 +4,14 @@ import type { BodyAnswer } from '../../pool/answer.js';
 import { boundProblems } from '../../schemas/field-problem.js';
 import { inputError, toGatewayError } from '../errors.js';
 import type { MultipartLimits } from '../http/multipart.js';
-import { recipeId, type Tenant, type TenantLimits } from '../keys/model.js';
+import {
+  limitsInForce,
+  noKeyLimits,
+  recipeId,
+  type Tenant,
+  type TenantLimits,
+  weightInForce,
+} from '../keys/model.js';
 import type { EffectiveLimits, Limiter } from '../limits/limiter.js';
 import { limit } from '../pipeline/limit.js';
 import { createPipelines, type GivenCall, type PipelineParts } from '../pipeline/pipelines.js';
@@ -61,7 +68,12 @@ export function createRecipePreview(parts: PreviewParts) {
     const call: GivenCall = {
       state: new CallState(randomUUID()),
       bodyBytes: 0,
-      caller: { tenant, keyId: 'preview', scopes: null },
+      caller: {
+        tenant: { ...tenant, limits: limitsInForce(tenant), weight: weightInForce(tenant) },
+        keyId: 'preview',
+        keyLimits: noKeyLimits,
+        scopes: null,
+      },
       query: { values: new Map(), problems: [] },
       text: { kind: 'json', bytes: new TextEncoder().encode(JSON.stringify({ ...input, dryrun: false })) },
       uploads: input.url === undefined ? new Map([['file', file]]) : noUploads,

@@ -3,7 +3,7 @@ import type { JsonSchema } from '../../schemas/json-schema.js';
 import { toStandard } from '../../schemas/keywords/keywords.js';
 import { type ErrorCode, errorTable } from '../errors.js';
 import type { KeyInputs } from '../keys/inputs.js';
-import { limitsSchema, recipeScope } from '../keys/schemas.js';
+import { recipeScope } from '../keys/schemas.js';
 import { definitionSchema } from '../plugins/recipes/recipe.js';
 import { createUsageInput } from '../usage/report.js';
 import type { Site } from './site.js';
@@ -198,7 +198,10 @@ const stringSchema = { type: 'string' } as const;
 const timeSchema = { type: 'string', format: 'date-time' } as const;
 const nullableTime = { type: ['string', 'null'], format: 'date-time' } as const;
 const nullableText = { type: ['string', 'null'] } as const;
-const limit = { type: ['number', 'null'], description: "Null is the gateway's default." } as const;
+const limit = {
+  type: ['number', 'null'],
+  description: "Null is the plan's, else the gateway's default.",
+} as const;
 const scopesSchema = { type: ['array', 'null'], items: stringSchema, description: 'Null is every helper.' };
 
 /** An object with exactly these properties. */
@@ -216,12 +219,17 @@ function all(schema: object, ...names: string[]): Record<string, object> {
 
 const listOf = (items: object) => ({ type: 'array', items });
 
-const { weight } = limitsSchema.properties;
 const tenantProperties = {
   ...all(stringSchema, 'id', 'name'),
   created_at: timeSchema,
-  limits: shape(all(limit, 'rate', 'burst', 'monthly_quota', 'in_flight')),
-  weight: { type: 'integer', minimum: weight.minimum, maximum: weight.maximum },
+  state: { type: 'string', enum: ['active', 'suspended'] },
+  suspended_at: nullableTime,
+  ...all(nullableText, 'plan', 'external_id', 'note', 'notice_url'),
+  limits: described(
+    shape(all(limit, 'rate', 'burst', 'monthly_quota', 'in_flight', 'monthly_cpu_ms')),
+    'Its own values, which win over those of its plan.',
+  ),
+  weight: { type: 'number', description: 'What holds: its own, else that of its plan, else 1.' },
 } as const;
 
 /** What the JSON API answers with, as JSON Schema (2020-12, as OpenAPI 3.1 has it). */
@@ -242,10 +250,14 @@ const shapes = {
     id: stringSchema,
     label: nullableText,
     scopes: scopesSchema,
-    state: { type: 'string', enum: ['active', 'expired', 'revoked'] },
+    limits: described(
+      shape(all(limit, 'rate', 'monthly_quota', 'monthly_cpu_ms')),
+      "Of its own, below the tenant's; null is no limit of its own.",
+    ),
+    state: { type: 'string', enum: ['active', 'paused', 'expired', 'revoked'] },
     hint: described(stringSchema, 'First and last characters of the current secret.'),
     created_at: timeSchema,
-    ...all(nullableTime, 'expires_at', 'revoked_at', 'last_used_at'),
+    ...all(nullableTime, 'expires_at', 'revoked_at', 'paused_at', 'last_used_at'),
     secrets: listOf(
       shape({ id: stringSchema, hint: stringSchema, created_at: timeSchema, expires_at: nullableTime }),
     ),

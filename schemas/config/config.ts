@@ -88,6 +88,7 @@ export const limitBounds = {
   burst: { min: 0, max: 1_000_000 },
   monthly_quota: { min: 0, max: 1_000_000_000_000 },
   in_flight: { min: 1, max: 10_000 },
+  monthly_cpu_ms: { min: 0, max: 1_000_000_000_000 },
 } as const;
 
 const settings = {
@@ -272,6 +273,9 @@ const settings = {
     ),
     monthlyQuota: variable('HELPER_MONTHLY_QUOTA', integer(limitBounds.monthly_quota)).describe(
       'Answered calls of a tenant in a calendar month (UTC); no quota if unset.',
+    ),
+    monthlyCpuMs: variable('HELPER_MONTHLY_CPU_MS', integer(limitBounds.monthly_cpu_ms)).describe(
+      'CPU time in ms that the calls of a tenant may cost in a calendar month (UTC); no budget if unset.',
     ),
     inFlight: variable('HELPER_IN_FLIGHT', integer(limitBounds.in_flight)).describe(
       'Pool tasks of a tenant, waiting or running, in one gateway; no limit if unset.',

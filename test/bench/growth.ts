@@ -23,7 +23,13 @@ import {
 } from './measure.js';
 import { hammer, startGateway } from './servers.js';
 
-const limitsOf = createLimitsOf({ rate: 1_000_000_000, burst: 0, monthlyQuota: null, inFlight: null });
+const limitsOf = createLimitsOf({
+  rate: 1_000_000_000,
+  burst: 0,
+  monthlyQuota: null,
+  inFlight: null,
+  monthlyCpuMs: null,
+});
 const never = 3_600_000;
 const logger = { info() {}, warn: console.warn, error: console.error };
 

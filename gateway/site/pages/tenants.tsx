@@ -1,7 +1,6 @@
 import type { LimitChanges, Unchecked } from '../../keys/inputs.js';
 import { noLimits } from '../../keys/model.js';
 import { limitsSchema, tenantName } from '../../keys/schemas.js';
-import { defaultWeight } from '../../keys/tenant-changes.js';
 import { formState, get, type PageCall, post, readList, refused, type TenantCall } from '../page.js';
 import { Page } from './document.js';
 import { Empty, Field, Form, formatCount, Moment, Notice, Table } from './elements.js';
@@ -80,6 +79,7 @@ const limitFields = [
   ['burst', 'Burst', 'Requests that may come at once on top of that.'],
   ['monthly_quota', 'Monthly quota', 'Successful calls a calendar month, in UTC.'],
   ['in_flight', 'Tasks at once', 'In the worker pool, waiting or running.'],
+  ['monthly_cpu_ms', 'Monthly CPU budget', 'Milliseconds that calls may cost in a calendar month, in UTC.'],
 ] as const;
 
 /** An empty field goes back to the default; text that is no number is passed on and refused there. */
@@ -87,7 +87,7 @@ function readLimits({ site, form }: TenantCall): Unchecked<LimitChanges> {
   const names = [...limitFields.map(([field]) => field), 'weight'];
   const texts = new Map(names.map((name) => [name, form.get(name)?.trim() ?? '']));
   const given = [...texts].filter(([, text]) => text !== '');
-  return { ...noLimits, weight: defaultWeight, ...site.admin.inputs.limits.coerce(new Map(given)) };
+  return { ...noLimits, weight: null, ...site.admin.inputs.limits.coerce(new Map(given)) };
 }
 
 /** The limits of a tenant; an empty field is the gateway's default. */
@@ -120,7 +120,8 @@ function limitsPage({ tenant: { name, limits, weight }, query }: TenantCall) {
           {...bounds('weight')}
           name="weight"
           label="Weight"
-          value={String(weight)}
+          value={String(weight ?? '')}
+          placeholder="default"
           hint={`Its share of the workers against other tenants’ when all are busy, ${min} to ${max}.`}
         />
         <button type="submit">Save limits</button>

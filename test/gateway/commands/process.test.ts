@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { commandName, ignoreClosedPipe } from '../../../gateway/commands/process.js';
+import { newTenant } from '../../../gateway/keys/model.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 import { bin, startChild } from '../harness.js';
 
@@ -17,8 +18,7 @@ describe('a command whose reader has gone', function () {
     const store = await database.open();
     // More than a pipe holds.
     await store.change(async (tx) => {
-      const limits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
-      const rest = { created_at: 0, limits, weight: 1, webhook_version: 1, webhook_rotated_at: null };
+      const rest = { created_at: 0, ...newTenant };
       for (let n = 0; n < 3000; n += 1) await tx.addTenant({ id: `ten_${n}`, name: `tenant-${n}`, ...rest });
     });
     await store.close();

@@ -90,7 +90,7 @@ const operations: Operation[][] = [
     ['keys: the last change', ({ store }) => store.lastChange().then((last) => last?.id), 3],
     ['keys: changes', ({ store }) => store.changesFrom(0, 9), 3],
   ],
-  [['keys: a change', ({ store, key }) => store.change((tx) => tx.revokeKey(key, 1))]],
+  [['keys: a change', ({ store, key }) => store.change((tx) => tx.updateKey(key, { revoked_at: 1 }))]],
   [['keys: when they were last used', ({ store, key }) => store.touch(new Map([[key, 1]]))]],
   [['usage: a page', ({ meter, tenant }) => meter.usage(tenant).then(({ rows }) => rows), 2]],
   [['usage and quotas: a batch', ({ count }) => count(), true]],

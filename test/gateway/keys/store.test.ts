@@ -1,5 +1,12 @@
 import { expect } from 'chai';
-import type { FoundSecret, Key, Recipe, Secret, Tenant } from '../../../gateway/keys/model.js';
+import {
+  type FoundSecret,
+  type Key,
+  noLimits,
+  type Recipe,
+  type Secret,
+  type Tenant,
+} from '../../../gateway/keys/model.js';
 import type { Change, KeyStore } from '../../../gateway/keys/store.js';
 import { type OpenedStore, onEachDatabase, type TestDatabase } from '../databases.js';
 import { rejection } from './key-store-contract.js';
@@ -8,8 +15,13 @@ const sampleTenant: Tenant = {
   id: 'ten_1',
   name: 'acme',
   created_at: 1_900_000_000_123,
-  limits: { rate: 2.5, burst: null, monthly_quota: 9_000_000_000, in_flight: null },
+  limits: { ...noLimits, rate: 2.5, monthly_quota: 9_000_000_000, monthly_cpu_ms: 5_000_000_000 },
   weight: 3,
+  plan: null,
+  suspended_at: 1_900_000_000_150,
+  external_id: 'crm-77',
+  note: 'pays “monthly”',
+  notice_url: 'https://acme.example/notices',
   webhook_version: 2,
   webhook_rotated_at: 1_900_000_000_200,
 };
@@ -21,8 +33,10 @@ const sampleKey: Key = {
   expires_at: 1_999_999_999_999,
   created_at: 1_900_000_000_124,
   revoked_at: null,
+  paused_at: 1_900_000_000_160,
   last_used_at: null,
   signing_version: 7,
+  limits: { rate: 0.5, monthly_quota: 4_000_000_000, monthly_cpu_ms: 1 },
 };
 const sampleSecret: Secret = {
   id: 'sec_1',
@@ -95,9 +109,8 @@ function keyStoreTests(database: () => TestDatabase): void {
     await fill();
     expect(await other.tenant('acme')).to.deep.equal(sampleTenant);
     await other.change(async (tx) => {
-      await tx.revokeKey('key_1', 5);
-      await tx.setSigningVersion('key_1', 8);
-      await tx.setLimits({ id: 'ten_1', limits: { ...sampleTenant.limits, rate: null }, weight: 1 });
+      await tx.updateKey('key_1', { revoked_at: 5, signing_version: 8 });
+      await tx.updateTenant('ten_1', { rate: null });
       await tx.endSecret({ id: 'sec_1', expires_at: 6, ended_at: 7 });
     });
     const [found] = await store.find([sampleSecret.hash]);
@@ -174,7 +187,7 @@ function keyStoreTests(database: () => TestDatabase): void {
   it('follows changes from the one that is known', async () => {
     await fill();
     const last = (await store.lastChange()) as Change;
-    expect(last).to.deep.equal({ id: last.id, at: 1, tenant_id: 'ten_1', key_id: 'key_1' });
+    expect(last).to.include({ at: 1, tenant_id: 'ten_1', key_id: 'key_1' });
     await store.change((tx) => tx.audit(entry('key.revoke', 'key_2')));
     const changes = await store.changesFrom(last.id, 10);
     expect(changes.map((change) => change.key_id)).to.deep.equal(['key_1', 'key_2']);

@@ -7,6 +7,8 @@ import { createVerifierWorld, foundSecret, type VerifierWorld } from './verifier
 
 type ReadStore = Pick<KeyStore, 'find' | 'lastChange' | 'changesFrom' | 'onChange' | 'touch'>;
 
+const withoutSubject = { tenant_id: null, key_id: null, action: 'tenant.create' };
+
 /** A store of some keys, ten a tenant, that counts what is asked of it. */
 function createManyKeys(count: number) {
   const keys = Array.from({ length: count }, createKey);
@@ -16,7 +18,7 @@ function createManyKeys(count: number) {
       return [digest.hash, foundSecret(`ten_${Math.floor(at / 10)}`, { id: `key_${at}`, ...digest })];
     }),
   );
-  let changes: Change[] = [{ id: 1, at: 1, tenant_id: null, key_id: null }];
+  let changes: Change[] = [{ id: 1, at: 1, ...withoutSubject }];
   const asked: number[] = [];
   const store: ReadStore = {
     async find(hashes) {
@@ -32,10 +34,9 @@ function createManyKeys(count: number) {
     keys,
     asked,
     store: store as KeyStore,
-    change: (id: number, of: Partial<Change>) =>
-      void changes.push({ id, at: id, tenant_id: null, key_id: null, ...of }),
+    change: (id: number, of: Partial<Change>) => void changes.push({ id, at: id, ...withoutSubject, ...of }),
     replaceHistory() {
-      changes = [{ id: 1, at: 99, tenant_id: null, key_id: null }];
+      changes = [{ id: 1, at: 99, ...withoutSubject }];
     },
   };
 }

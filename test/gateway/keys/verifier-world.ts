@@ -1,6 +1,7 @@
 import { database as databaseStore, StoreError } from '../../../gateway/database/store-error.js';
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
 import type { FoundSecret } from '../../../gateway/keys/model.js';
+import { newKey, newTenant } from '../../../gateway/keys/model.js';
 import type { KeyStore } from '../../../gateway/keys/store.js';
 import { createKeyVerifier } from '../../../gateway/keys/verifier.js';
 import { createSqliteDatabase } from '../databases.js';
@@ -88,12 +89,9 @@ function gate(): { promise: Promise<void>; resolve: () => void } {
 
 /** What a look-up finds of a key without any setting. */
 export function foundSecret(tenant: string, { id, hash }: { id: string; hash: string }): FoundSecret {
-  const limits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
-  const webhook = { webhook_version: 1, webhook_rotated_at: null };
-  const unused = { label: null, scopes: null, revoked_at: null, last_used_at: null, signing_version: 1 };
   return {
-    tenant: { id: tenant, name: tenant, created_at: 1, weight: 1, limits, ...webhook },
-    key: { id, tenant_id: tenant, ...unused, created_at: 1, expires_at: null },
+    tenant: { id: tenant, name: tenant, created_at: 1, ...newTenant },
+    key: { id, tenant_id: tenant, label: null, scopes: null, ...newKey, created_at: 1, expires_at: null },
     secret: { hash, expires_at: null, ended_at: null },
   };
 }

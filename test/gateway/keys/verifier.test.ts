@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createKey } from '../../../gateway/keys/model.js';
+import { createKey, noKeyLimits, noLimits, type TenantLimits } from '../../../gateway/keys/model.js';
 import type { KeyStatus } from '../../../gateway/keys/verifier.js';
 import { createVerifierWorld, startTime, type VerifierWorld } from './verifier-world.js';
 
@@ -13,13 +13,64 @@ describe('keys/verifier', () => {
   });
   afterEach(() => world.close());
 
+  it('refuses a paused key until it is resumed, and every key of a suspended tenant', async () => {
+    const { verifier, admin, store } = world;
+    const { id, key } = await admin.issueKey('acme', {}, 'ann');
+    const { id: tenant_id } = await admin.tenant('acme');
+    const state = async () => (await verifier.verify(key)).state;
+    const change = (values: { paused_at?: number | null; suspended_at?: number | null }) =>
+      store.change(async (tx) => {
+        const { paused_at, suspended_at } = values;
+        if (paused_at !== undefined) await tx.updateKey(id, { paused_at });
+        if (suspended_at !== undefined) await tx.updateTenant(tenant_id, { suspended_at });
+        const key_id = paused_at === undefined ? null : id;
+        await tx.audit({ ...entry, action: 'key.edit', tenant_id, key_id });
+      });
+    expect(await state()).to.equal('active');
+    await change({ paused_at: startTime });
+    expect(await state()).to.equal('paused');
+    await change({ suspended_at: startTime });
+    expect(await state()).to.equal('paused');
+    await change({ paused_at: null });
+    expect(await state()).to.equal('suspended');
+    await change({ suspended_at: null });
+    expect(await state()).to.equal('active');
+  });
+
+  it("goes by the tenant's own limits over those of its plan, and by an edited plan at once", async () => {
+    const { verifier, admin, store } = world;
+    const { key } = await admin.issueKey('acme', {}, 'ann');
+    const { id: tenant_id } = await admin.tenant('acme');
+    await admin.setLimits('acme', { burst: 7 }, 'ann');
+    await putPlan({ rate: 3, burst: 1 }, 5);
+    await store.change(async (tx) => {
+      await tx.updateTenant(tenant_id, { plan: 'team' });
+      await tx.audit({ ...entry, action: 'tenant.limits', tenant_id });
+    });
+    const held = async () => {
+      const status = await verifier.verify(key);
+      return status.state === 'active' ? { ...status.tenant.limits, weight: status.tenant.weight } : status;
+    };
+    expect(await held()).to.deep.equal({ ...noLimits, rate: 3, burst: 7, weight: 5 });
+    await putPlan({ rate: 4 }, null);
+    expect(await held()).to.deep.equal({ ...noLimits, rate: 4, burst: 7, weight: 1 });
+
+    function putPlan(limits: Partial<TenantLimits>, weight: number | null) {
+      return store.change(async (tx) => {
+        const plan = { name: 'team', limits: { ...noLimits, ...limits }, weight };
+        await tx.putPlan({ ...plan, created_at: 1, updated_at: 1 });
+        await tx.audit({ ...entry, action: 'plan.put' });
+      });
+    }
+  });
+
   it('says whose key it is and what it may do', async () => {
     const { id, key } = await world.admin.issueKey('acme', { label: 'ci', scopes: ['text/*'] }, 'ann');
     const { id: tenantId, limits, weight } = await world.admin.tenant('acme');
     expect(await world.verifier.verify(key)).to.deep.equal({
       state: 'active',
       tenant: { id: tenantId, name: 'acme', limits, weight },
-      key: { id, label: 'ci', scopes: ['text/*'] },
+      key: { id, label: 'ci', scopes: ['text/*'], limits: noKeyLimits },
     });
   });
 
@@ -218,7 +269,8 @@ describe('keys/verifier, of what is signed', () => {
     const { reads } = world.store;
     const began = reads();
     const verdict = await verify();
-    expect(verdict).to.deep.include({ state: 'active', key: { id, label: null, scopes: ['text/*'] } });
+    const key = { id, label: null, scopes: ['text/*'], limits: noKeyLimits };
+    expect(verdict).to.deep.include({ state: 'active', key });
     expect(verdict).to.have.nested.property('tenant.name', 'acme');
     await Promise.all(Array.from({ length: 50 }, () => verify()));
     await world.pass(10_000);

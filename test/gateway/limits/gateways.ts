@@ -37,7 +37,7 @@ let made = 0;
 /** A tenant that no other test has, without limits but those given. */
 export function tenantWith(limits: Partial<EffectiveLimits>): LimitedTenant {
   made += 1;
-  const none: EffectiveLimits = { rate: 0, burst: 0, monthlyQuota: null, inFlight: null };
+  const none: EffectiveLimits = { rate: 0, burst: 0, monthlyQuota: null, inFlight: null, monthlyCpuMs: null };
   return { id: `tenant-${process.pid}-${made}`, limits: { ...none, ...limits } };
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Database } from '../../../gateway/database/database.js';
+import { noLimits } from '../../../gateway/keys/model.js';
 import {
   createLimitsOf,
   createMonthClock,
@@ -178,15 +179,14 @@ for (const { name, there, options } of backends) {
 
 describe('tenant limits', () => {
   it('are its own, as they are stored, else the defaults, else none', () => {
-    const defaults = { rate: 50, burst: 0, monthlyQuota: 1000, inFlight: 4 };
-    const none = { rate: null, burst: null, monthly_quota: null, in_flight: null };
-    const own = { rate: 0, burst: 7, monthly_quota: 0, in_flight: 2 };
-    const unlimited = { ...defaults, monthlyQuota: null, inFlight: null };
+    const defaults = { rate: 50, burst: 0, monthlyQuota: 1000, inFlight: 4, monthlyCpuMs: 60_000 };
+    const own = { rate: 0, burst: 7, monthly_quota: 0, in_flight: 2, monthly_cpu_ms: 0 };
+    const unlimited = { ...defaults, monthlyQuota: null, inFlight: null, monthlyCpuMs: null };
     for (const [stored, given, limits] of [
-      [none, defaults, defaults],
-      [{ ...none, rate: 5 }, defaults, { ...defaults, rate: 5 }],
-      [own, defaults, { rate: 0, burst: 7, monthlyQuota: 0, inFlight: 2 }],
-      [none, unlimited, unlimited],
+      [noLimits, defaults, defaults],
+      [{ ...noLimits, rate: 5 }, defaults, { ...defaults, rate: 5 }],
+      [own, defaults, { rate: 0, burst: 7, monthlyQuota: 0, inFlight: 2, monthlyCpuMs: 0 }],
+      [noLimits, unlimited, unlimited],
     ] as const) {
       expect(createLimitsOf(given)(stored)).to.deep.equal(limits);
     }
@@ -194,11 +194,11 @@ describe('tenant limits', () => {
 });
 
 const month = { name: '2025-01', seconds: 2_678_400, left: 1000 };
-const none = { rate: 0, burst: 0, monthlyQuota: null, inFlight: null };
+const none = { rate: 0, burst: 0, monthlyQuota: null, inFlight: null, monthlyCpuMs: null };
 
 describe('RateLimit fields', () => {
   it('name every policy in force and every state known', () => {
-    const limits = { rate: 50, burst: 100, monthlyQuota: 10_000, inFlight: 4 };
+    const limits = { rate: 50, burst: 100, monthlyQuota: 10_000, inFlight: 4, monthlyCpuMs: null };
     const second = { remaining: 0, resetMs: 1 };
     const rate = { allowed: true, second, burst: { remaining: 98, resetMs: 9001 } };
     expect(rateLimitFields(limits, { rate, remaining: 9000, month })).to.deep.equal({

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { noKeyLimits, noLimits } from '../../../gateway/keys/model.js';
 import type { ActiveKey, KeyVerifier } from '../../../gateway/keys/verifier.js';
 import { authenticate, authenticateSigned } from '../../../gateway/pipeline/authenticate.js';
 import type { HttpCall } from '../../../gateway/pipeline/stage.js';
@@ -81,14 +82,13 @@ describe('the test vectors of signed urls', () => {
 
 describe('a signed url', () => {
   const versions: Record<string, number> = { key_one: 1, key_other: 3 };
-  const limits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
-  const tenant: ActiveKey['tenant'] = { id: 'ten_1', name: 'acme', limits, weight: 1 };
+  const tenant: ActiveKey['tenant'] = { id: 'ten_1', name: 'acme', limits: noLimits, weight: 1 };
   const keys: Pick<KeyVerifier, 'verify' | 'verifySigned'> = {
     verify: async () => ({ state: 'unknown' }),
     async verifySigned(id, isSigned) {
       const version = versions[id];
       if (version === undefined || !isSigned(version)) return { state: 'unknown' };
-      return { state: 'active', tenant, key: { id, label: null, scopes: null } };
+      return { state: 'active', tenant, key: { id, label: null, scopes: null, limits: noKeyLimits } };
     },
   };
   const now = () => (given.exp - 1) * 1000;

@@ -99,7 +99,7 @@ describe('site/api', () => {
 
   it('changes limits, and goes back to the default with null', async () => {
     await call('POST /api/tenants', { name: 'limited' });
-    const none = { rate: null, burst: null, monthly_quota: null, in_flight: null };
+    const none = { rate: null, burst: null, monthly_quota: null, in_flight: null, monthly_cpu_ms: null };
     const changed = await call('PATCH /api/tenants/limited', { rate: 12, weight: 3 });
     expect(changed.data).to.deep.include({ weight: 3, limits: { ...none, rate: 12 } });
     const back = await call('PATCH /api/tenants/limited', { rate: null, monthly_quota: 1000 });

@@ -5,6 +5,7 @@ import { createRetryPolicy } from '../../../../gateway/jobs/runner/retry-policy.
 import { createRunner } from '../../../../gateway/jobs/runner/runner.js';
 import type { JobStore } from '../../../../gateway/jobs/store/job-store.js';
 import type { EndedItem, StartedItem } from '../../../../gateway/jobs/store/transitions.js';
+import { noKeyLimits, noLimits } from '../../../../gateway/keys/model.js';
 import type { Limiter } from '../../../../gateway/limits/limiter.js';
 import type { Metrics } from '../../../../gateway/observability/metrics.js';
 import type { Helper } from '../../../../gateway/plugins/registry.js';
@@ -117,15 +118,14 @@ export function createRunnerWorld({
     keys: {
       verifyById: async (id) => {
         const tenant = id.slice('key_'.length);
-        const limits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
         return {
           state: 'active',
-          tenant: { id: tenant, name: tenant, limits, weight: 1 },
-          key: { id, label: null, scopes: null },
+          tenant: { id: tenant, name: tenant, limits: noLimits, weight: 1 },
+          key: { id, label: null, scopes: null, limits: noKeyLimits },
         };
       },
     },
-    limits: { rate: 0, burst: 0, monthlyQuota: null, inFlight: null },
+    limits: { rate: 0, burst: 0, monthlyQuota: null, inFlight: null, monthlyCpuMs: null },
     files: {
       check: (href: string) => ({ href }),
       cached: () => undefined,

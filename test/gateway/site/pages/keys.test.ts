@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join as joinPath } from 'node:path';
 import { expect } from 'chai';
+import { noLimits } from '../../../../gateway/keys/model.js';
 import { createSqliteDatabase, type TestDatabase } from '../../databases.js';
 import { type BrowserLike, hiddenFields, signedIn } from '../browser-like.js';
 import { goodPassword, invite, join } from '../members.js';
@@ -83,7 +84,7 @@ describe('site: keys, and what is secret', () => {
     for (const said of [
       'Requests a second must be a whole number from 0 to 1000000, but is the number 1.5.',
       'Tasks at once must be a whole number from 1 to 10000, but is the string &quot;many&quot;.',
-      'Weight must be an integer from 1 to 100, but is the number 0.',
+      'Weight must be a whole number from 1 to 100, but is the number 0.',
     ])
       expect(refused.html).to.include(said);
   });
@@ -94,7 +95,7 @@ describe('site: keys, and what is secret', () => {
     const saved = await send('/tenants/acme/limits', '/tenants/acme/limits', fields, operator);
     expect(saved.location).to.equal('/tenants/acme/limits?saved=1');
     const { limits, weight } = await site.admin.tenant('acme');
-    expect(limits).to.deep.equal({ rate: null, burst: 5, monthly_quota: null, in_flight: null });
+    expect(limits).to.deep.equal({ ...noLimits, burst: 5 });
     expect(weight).to.equal(1);
   });
 
