@@ -19,7 +19,7 @@ import type { StoreWatch } from './results/shared-store.js';
 import { clearInputs, forgetJob } from './runner/cleanup.js';
 import { type JobBytes, requireCapacity } from './store/capacity.js';
 import type { Created, NewJob } from './store/create.js';
-import type { JobStore } from './store/job-store.js';
+import type { JobStore, JobsPage } from './store/job-store.js';
 
 /** A job as its tenant sees it. Times are ISO 8601. */
 export interface JobView extends Pick<Job, 'id' | 'service' | 'total' | 'done' | 'failed' | 'cancelled'> {
@@ -183,9 +183,9 @@ export function createJobs(parts: JobsParts) {
       return view(await find(tenantId, job));
     },
 
-    async list(tenantId: string, page: { limit: number; after?: string }) {
-      const { rows, next } = await store.jobs(tenantId, { ...page, endedAfter: endedAfter() });
-      return { jobs: rows.map(view), next };
+    async list(tenantId: string, page: JobsPage) {
+      const { rows, ...ways } = await store.jobs(tenantId, { ...page, endedAfter: endedAfter() });
+      return { jobs: rows.map(view), ...ways };
     },
 
     async items(tenantId: string, job: string, page: { limit: number; after?: number }) {

@@ -1,7 +1,7 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Access } from '../../database/database.js';
 import { rowsPerTransaction } from '../../database/rows.js';
-import type { Item, ItemRef, Job } from '../model.js';
+import type { Item, ItemRef, Job, JobState } from '../model.js';
 import { addResultBytes, type HeldBytes, readHeld } from './capacity.js';
 import { createMaking } from './create.js';
 import { createOutbox } from './outbox.js';
@@ -23,6 +23,23 @@ const itemsPerRead = 50;
 /** What an item takes on a page beside its error or result. */
 const itemBytes = 120;
 
+/** A page of a tenant's jobs: behind the id `after`, or before the id `before`. */
+export interface JobsPage {
+  limit: number;
+  after?: string | undefined;
+  before?: string | undefined;
+  state?: JobState | undefined;
+}
+
+/** `jobState` in SQL. */
+const stateConditions: Record<JobState, RawBuilder<boolean>> = {
+  waiting: sql`done + failed + cancelled < total and started = 0`,
+  running: sql`done + failed + cancelled < total and started > 0`,
+  done: sql`done + failed + cancelled >= total and (cancelled_at is null or cancelled = 0) and done > 0`,
+  failed: sql`done + failed + cancelled >= total and (cancelled_at is null or cancelled = 0) and done = 0`,
+  cancelled: sql`done + failed + cancelled >= total and cancelled_at is not null and cancelled > 0`,
+};
+
 export type JobStore = ReturnType<typeof createJobStore>;
 
 /** The truth about jobs and their items. A process may be killed between any two transactions of a method. */
@@ -36,23 +53,28 @@ export function createJobStore(access: Access<JobTables>, { now = Date.now }: { 
 
     job: (tenant: string, id: string): Promise<Job | undefined> => run((db) => readJob(db, tenant, id)),
 
-    /** The newest first, without those that ended by `endedAfter`; `after` is the last id of the page before. */
+    /** The newest first, without those that ended by `endedAfter`. */
     async jobs(
       tenant: string,
-      { limit, after, endedAfter }: { limit: number; after?: string | undefined; endedAfter: number },
+      { limit, after, before, state, endedAfter }: JobsPage & { endedAfter: number },
     ) {
+      const isBack = before !== undefined;
       const rows = await run((db) =>
         db
           .selectFrom('jobs')
           .select(jobColumns)
           .where('tenant_id', '=', tenant)
           .$if(after !== undefined, (query) => query.where('id', '<', after ?? ''))
+          .$if(isBack, (query) => query.where('id', '>', before ?? ''))
+          .$if(state !== undefined, (query) => query.where(stateConditions[state ?? 'waiting']))
           .where(({ eb, or }) => or([eb('finished_at', 'is', null), eb('finished_at', '>', endedAfter)]))
-          .orderBy('id', 'desc')
+          .orderBy('id', isBack ? 'asc' : 'desc')
           .limit(limit + 1)
           .execute(),
       );
-      return pageOf(rows, limit, ({ id }) => id);
+      const page = pageOf(rows, limit, ({ id }) => id);
+      if (!isBack) return { ...page, previous: after === undefined ? null : (rows[0]?.id ?? null) };
+      return { rows: page.rows.reverse(), previous: page.next, next: page.rows.at(-1)?.id ?? null };
     },
 
     /** Items behind the index `after`, in their order. A page has fewer than `limit` where more would pass 1 MB as JSON. */

@@ -3,7 +3,7 @@ import { get, post, type TenantCall } from '../page.js';
 import { Page } from './document.js';
 import { Empty, Facts, Form, formatBytes, formatCount, Moment, State, Table } from './elements.js';
 import { PartsBar } from './figures.js';
-import { Pager } from './lists.js';
+import { Chips, Pager, readListQuery } from './lists.js';
 
 const jobsShown = 50;
 const itemsShown = 100;
@@ -15,10 +15,12 @@ export const jobsPages = [
   post.tenant('/tenants/:tenant/jobs/:job/cancel', cancelJob),
 ];
 
-async function jobsPage({ site, query, tenant: { id, name } }: TenantCall) {
-  const after = query.get('after');
-  const page = { limit: jobsShown, ...(after === undefined ? {} : { after }) };
-  const { jobs, next } = await site.jobs.list(id, page);
+const states = ['waiting', 'running', 'done', 'failed', 'cancelled'] as const;
+
+async function jobsPage({ site, query, search, tenant: { id, name } }: TenantCall) {
+  const { after, before, ...asked } = readListQuery(query, { by: 'created_at', order: 'desc' });
+  const state = states.find((each) => each === asked.state);
+  const { jobs, previous, next } = await site.jobs.list(id, { limit: jobsShown, after, before, state });
   const jobLink = (id: string) => (
     <a href={`/tenants/${name}/jobs/${id}`}>
       <code>{id}</code>
@@ -26,25 +28,32 @@ async function jobsPage({ site, query, tenant: { id, name } }: TenantCall) {
   );
   return (
     <Page tenant={name} title={`Jobs of ${name}`}>
-      <h2>Jobs</h2>
-      <Empty of={jobs} title="No jobs">
+      <div class="list-head">
+        <h2>Jobs</h2>
+        <Chips
+          name="state"
+          label="State"
+          options={[['', 'All'], ...states.map((each) => [each, each] as const)]}
+        />
+      </div>
+      <Empty of={jobs} title={state ? `No job is ${state}` : 'No jobs'}>
         A job is many inputs of one helper in one request, worked on when there is time: send them to{' '}
         <code>POST {site.apiUrl}/jobs</code>. It is listed here until its results are forgotten.
       </Empty>
-      <RefreshLink jobs={jobs} href={`/tenants/${name}/jobs`} />
+      <RefreshLink jobs={jobs} href={`/tenants/${name}/jobs${search && `?${search}`}`} />
       <Table
         label={`Jobs of ${name}, the newest first`}
         rows={jobs}
         columns={[
-          { head: 'Job', cell: (job) => jobLink(job.id) },
-          { head: 'Helper', cell: ({ service }) => service },
+          { head: 'Job', class: 'name', cell: (job) => jobLink(job.id) },
+          { head: 'Helper', priority: 2, cell: ({ service }) => service },
           { head: 'State', cell: ({ state }) => <State state={state} /> },
           { head: 'Progress', cell: (job) => <Progress job={job} /> },
-          { head: 'Failed', number: true, cell: ({ failed }) => formatCount(failed) },
-          { head: 'Made', cell: ({ created_at }) => <Moment at={created_at} /> },
+          { head: 'Failed', number: true, priority: 2, cell: ({ failed }) => formatCount(failed) },
+          { head: 'Made', priority: 3, cell: ({ created_at }) => <Moment at={created_at} /> },
         ]}
       />
-      <Pager next={next} />
+      <Pager previous={previous} next={next} />
     </Page>
   );
 }

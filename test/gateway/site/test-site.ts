@@ -158,11 +158,12 @@ function jobsOf(samples: readonly SampleJob[]): SiteOptions['jobs'] {
     return found;
   }
   return {
-    async list(tenantId, { limit, after }) {
-      const own = samples.filter((each) => each.tenantId === tenantId).map(({ job }) => job);
+    async list(tenantId, { limit, after, state }) {
+      const ofTenant = samples.filter((each) => each.tenantId === tenantId).map(({ job }) => job);
+      const own = ofTenant.filter((job) => state === undefined || job.state === state);
       const from = after === undefined ? 0 : own.findIndex(({ id }) => id === after) + 1;
       const jobs = own.slice(from, from + limit);
-      return { jobs, next: from + limit < own.length ? (jobs.at(-1)?.id ?? null) : null };
+      return { jobs, previous: null, next: from + limit < own.length ? (jobs.at(-1)?.id ?? null) : null };
     },
     job: async (tenantId, id) => find(tenantId, id).job,
     async items(tenantId, id, { limit, after = -1 }) {

@@ -5,7 +5,13 @@ import pg from 'pg';
 import { createAccess, type DatabaseKind, type NoTables } from '../../../../gateway/database/database.js';
 import { sqliteDialect } from '../../../../gateway/database/sqlite.js';
 import { openConnection } from '../../../../gateway/database/sqlite-connection.js';
-import { createJobId, type ItemInput, type ItemRef } from '../../../../gateway/jobs/model.js';
+import {
+  createJobId,
+  type ItemInput,
+  type ItemRef,
+  type JobState,
+  jobState,
+} from '../../../../gateway/jobs/model.js';
 import { createJobStore, type JobStore } from '../../../../gateway/jobs/store/job-store.js';
 import { onEachDatabase } from '../../databases.js';
 import {
@@ -141,6 +147,41 @@ describe('jobs/store', () =>
       await store.remove(ids[1] ?? '');
       expect(await list('ten_1', 3, ids[1])).to.deep.equal([ids.slice(2), null]);
       expect(await list('ten_2', 2)).to.deep.equal([[], null]);
+    });
+
+    it('leads back to the page before, in the same order', async () => {
+      const ids: string[] = [];
+      for (let at = 0; at < 5; at += 1) ids.unshift((await create(1)).id);
+      const page = async (place: { after?: string | undefined; before?: string | undefined }) => {
+        const { rows, ...ways } = await store.jobs('ten_1', { limit: 2, endedAfter: 0, ...place });
+        return [rows.map(({ id }) => id), ways];
+      };
+      expect(await page({ after: ids[3] })).to.deep.equal([ids.slice(4), { previous: ids[4], next: null }]);
+      expect(await page({ before: ids[4] })).to.deep.equal([
+        ids.slice(2, 4),
+        { previous: ids[2], next: ids[3] },
+      ]);
+      expect(await page({ before: ids[2] })).to.deep.equal([
+        ids.slice(0, 2),
+        { previous: null, next: ids[1] },
+      ]);
+    });
+
+    it('lists the jobs of one state, by the same rule as it says of each', async () => {
+      const make = async (count: number) => (await create(count)).items;
+      const [waiting, running, ended, broken, cancelled] = await Promise.all([1, 2, 1, 1, 2].map(make));
+      for (const items of [running, cancelled]) await store.start(items?.slice(0, 1) ?? []);
+      await finish(ended ?? []);
+      await store.finish((broken ?? []).map((item) => failed(item)));
+      await store.cancel('ten_1', cancelled?.[0]?.job ?? '');
+      await finish(cancelled?.slice(0, 1) ?? []);
+      const expected = { waiting, running, done: ended, failed: broken, cancelled };
+      for (const [state, items] of Object.entries(expected)) {
+        const page = { limit: 9, endedAfter: 0, state: state as JobState };
+        const { rows } = await store.jobs('ten_1', page);
+        expect(rows.map(jobState), state).to.deep.equal([state]);
+        expect(rows[0]?.id, state).to.equal(items?.[0]?.job);
+      }
     });
 
     it('lists items page by page with what has come of them, but for the text of a result', async () => {

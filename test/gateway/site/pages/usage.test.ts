@@ -69,6 +69,17 @@ describe('site: jobs', () => {
     expect(await list()).not.to.include('job_ofanother');
   });
 
+  it('are those of one state where the address names it, and of all where it names none that there is', async () => {
+    site.jobs.push(
+      sampleJob(tenant, { id: 'job_failed', state: 'failed' }),
+      sampleJob(tenant, { id: 'job_running' }),
+    );
+    const shown = async (query: string) =>
+      (await browser.get(`/tenants/acme/jobs${query}`)).html.match(/(?<=<code>)job_\w+/g);
+    expect(await shown('?state=failed')).to.deep.equal(['job_failed']);
+    for (const query of ['', '?state=none']) expect(await shown(query)).to.have.length(2);
+  });
+
   it('show what became of each item, page by page', async () => {
     const waiting = Array.from({ length: 130 }, (_, index) => ({ index, state: 'waiting' as const }));
     site.jobs.push(sampleJob(tenant, {}, [...sampleItems, ...waiting.slice(sampleItems.length)]));
