@@ -10,7 +10,7 @@ import {
   createRecipeTable,
 } from './keys/tables.js';
 import { createQuotaTable } from './limits/counters.js';
-import { createSiteTables, replaceAccountTables } from './site/tables.js';
+import { addAccess, createSiteTables, replaceAccountTables } from './site/tables.js';
 import { createUsageTable } from './usage/store.js';
 
 /** Every module's tables in the order in which they came; a migration that has been released is never changed. */
@@ -27,6 +27,7 @@ export function migrations(kind: DatabaseKind): Record<string, Migration> {
     '0009_accounts': { up: replaceAccountTables },
     '0010_recipes': { up: (db) => createRecipeTable(db, kind) },
     '0011_operators': { up: (db) => addOperatorColumns(db, kind) },
+    '0014_access': { up: addAccess },
   };
 }
 

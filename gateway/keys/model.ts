@@ -167,10 +167,17 @@ export type AuditAction =
   | 'member.cancel_invite'
   | 'member.join'
   | 'member.remove'
+  | 'member.role'
   | 'account.sign_in'
   | 'account.sign_in_failed'
   | 'account.change_password'
   | 'account.connect'
+  | 'account.end_session'
+  | 'account.recovery_code'
+  | 'account.rename'
+  | 'account.second_factor'
+  | 'token.create'
+  | 'token.revoke'
   | 'operator.reset';
 
 /** Who did what. Only ever added to; never holds a secret. */

@@ -138,7 +138,7 @@ function serveOperation(route: ApiRoute, site: Site): SiteStage {
   const { query: parameters = nothing, body: fields = nothing } = route;
   return async function serveOperation(ctx) {
     const { visitor } = ctx.state;
-    if (visitor) await findTenantFor(visitor, ctx.params.name, site);
+    if (visitor) await findTenantFor(visitor, ctx.params.name, site, ctx.method !== 'GET');
     const texts = parseUrlencoded(ctx.querystring);
     const query = parameters.check(parameters.coerce(texts.values));
     const sent = await readJson(ctx);

@@ -22,6 +22,8 @@ export interface PageCall {
   cookie: string;
   address: string;
   agent: string;
+  /** Whether the visitor's role may change what the page shows; the page then has its forms. */
+  mayChange: boolean;
 }
 
 /** Of signed-in users; `actor` is how the audit log names them. */
@@ -60,13 +62,17 @@ export interface PageRoute {
   run(call: PageCall): Promise<Answer>;
 }
 
-/** `tenant`: an operator, or a member of the tenant in the path, which for everybody else does not exist. */
+/**
+ * `operator`: support staff too may read its pages. `tenant`: the staff, and the people of the tenant in the path, which for
+ * everybody else does not exist; viewers may read its pages. Forms need a role that may change things.
+ */
 export type Access = 'anyone' | 'user' | 'operator' | 'tenant';
 
 type TenantPath = `/tenants/:tenant${string}`;
 
 /** Makes routes, by who may have them; the check is in the type of the call, so that no page repeats it. */
 function routesOf(method: PageRoute['method'], once: boolean) {
+  const changes = method === 'POST';
   function route<Call extends PageCall, Path extends string = string>(
     access: Access,
     enter: (call: PageCall) => Call | Promise<Call>,
@@ -83,10 +89,12 @@ function routesOf(method: PageRoute['method'], once: boolean) {
   return {
     anyone: route('anyone', (call) => call),
     user: route('user', requireSignedIn),
-    operator: route('operator', requireOperator),
-    tenant: route<TenantCall, TenantPath>('tenant', (call) => findTenant(requireSignedIn(call))),
+    operator: route('operator', (call) => requireStaff(call, changes)),
+    tenant: route<TenantCall, TenantPath>('tenant', (call) => findTenant(requireSignedIn(call), changes)),
     /** A page of one tenant that is not for its members. */
-    tenantOperator: route<TenantCall, TenantPath>('operator', (call) => findTenant(requireOperator(call))),
+    tenantOperator: route<TenantCall, TenantPath>('operator', (call) =>
+      findTenant(requireStaff(call, changes), changes),
+    ),
   };
 }
 
@@ -103,27 +111,38 @@ function requireSignedIn(call: PageCall): UserCall {
   return { ...call, visitor, actor: actorOf(visitor.user) };
 }
 
-function requireOperator(call: PageCall): UserCall {
+function requireStaff(call: PageCall, changes: boolean): UserCall {
   const entered = requireSignedIn(call);
-  if (entered.visitor.operator) return entered;
-  throw new GatewayError('forbidden', { message: 'Only an operator of this gateway may see this page.' });
+  const { role } = entered.visitor;
+  if (role === null)
+    throw new GatewayError('forbidden', { message: 'Only an operator of this gateway may see this page.' });
+  const mayChange = role === 'operator';
+  if (changes && !mayChange) throw readsOnly();
+  return { ...entered, mayChange };
 }
 
-async function findTenant(call: UserCall): Promise<TenantCall> {
-  return { ...call, tenant: await findTenantFor(call.visitor, call.params.tenant, call.site) };
+async function findTenant(call: UserCall, changes: boolean): Promise<TenantCall> {
+  return { ...call, ...(await findTenantFor(call.visitor, call.params.tenant, call.site, changes)) };
 }
 
-/** The tenant of this name, where the visitor is an operator or one of its members. */
+/** The tenant of this name, where the visitor is of the staff or one of its people; `changes` needs a role that may. */
 export async function findTenantFor(
   visitor: SignedIn,
   name: string | undefined,
   { store }: Pick<Site, 'store'>,
-): Promise<Tenant> {
+  changes: boolean,
+): Promise<{ tenant: Tenant; mayChange: boolean }> {
   const tenant = isTenantName(name) ? await store.tenant(name) : undefined;
-  const mayEnter = tenant && (visitor.operator || visitor.tenants.some(({ id }) => id === tenant.id));
+  const own = visitor.tenants.find(({ id }) => id === tenant?.id);
   // The same for another customer's tenant and for one that is not there: the answer reveals neither.
-  if (!mayEnter) throw new GatewayError('not_found');
-  return tenant;
+  if (!tenant || (visitor.role === null && !own)) throw new GatewayError('not_found');
+  const mayChange = visitor.role === 'operator' || own?.role === 'member';
+  if (changes && !mayChange) throw readsOnly();
+  return { tenant, mayChange };
+}
+
+function readsOnly(): GatewayError {
+  return new GatewayError('forbidden', { message: 'Your role may read this and change nothing.' });
 }
 
 /** What the forms of a page hold: what was typed, and what is wrong with it, by field. */

@@ -203,10 +203,11 @@ export function serve(route: PageRoute, site: Site): SiteStage {
       cookie: ctx.get('cookie'),
       address: ctx.ip,
       agent: ctx.get('user-agent'),
+      mayChange: true,
     });
     ctx.state.tenant = ctx.params.tenant;
     if (ctx.method === 'POST') call.form = await readGuardedForm(ctx, site);
-    sendAnswer(ctx, site, await (route.once ? runOnce(route, call) : route.run(call)));
+    sendAnswer(ctx, site, await (route.once ? runOnce(route, call) : route.run(call)), call.mayChange);
   };
 }
 
@@ -231,7 +232,12 @@ async function runOnce(route: PageRoute, call: PageCall): Promise<Answer> {
 }
 
 /** Sends a page or a redirect. */
-function sendAnswer(ctx: SiteContext, site: Pick<Site, 'formMarks' | 'now'>, given: Answer): void {
+function sendAnswer(
+  ctx: SiteContext,
+  site: Pick<Site, 'formMarks' | 'now'>,
+  given: Answer,
+  mayChange = true,
+): void {
   const answer: PageAnswer | Redirect = isValidElement(given) ? { page: given } : given;
   if (answer.cookies) ctx.append('set-cookie', answer.cookies);
   if ('redirect' in answer) {
@@ -242,7 +248,8 @@ function sendAnswer(ctx: SiteContext, site: Pick<Site, 'formMarks' | 'now'>, giv
   const { visitor, formToken } = ctx.state;
   const { form = emptyForm } = answer;
   const { path, querystring: search } = ctx;
-  const view = { visitor, formToken, form, path, search, now: site.now(), mark: site.formMarks.mark };
+  const request = { visitor, formToken, path, search, mayChange };
+  const view = { ...request, form, now: site.now(), mark: site.formMarks.mark };
   if (answer.headers) ctx.set(answer.headers);
   if (answer.picturesOf) ctx.set('content-security-policy', contentPolicy(answer.picturesOf));
   ctx.status = answer.status ?? 200;

@@ -1,11 +1,17 @@
-import type { Kysely } from 'kysely';
+import type { Generated, Kysely } from 'kysely';
 import type { Access, DatabaseKind } from '../database/database.js';
 import { runAll, type TenantRow } from '../keys/tables.js';
 
+/** Of the site's own staff: support reads everything, changes nothing and sees no secret. */
+export type SiteRole = 'operator' | 'support';
+/** Of one tenant's people: a viewer reads, changes nothing and sees no secret. */
+export type TenantRole = 'member' | 'viewer';
+export type Role = SiteRole | TenantRole;
+
 /** Times are integers (ms since 1970), as in the tables of keys. */
 export type SiteTables = {
-  connect_operators: { user_id: string; created_at: number };
-  connect_members: { tenant_id: string; user_id: string; created_at: number };
+  connect_operators: { user_id: string; created_at: number; role: Generated<SiteRole> };
+  connect_members: { tenant_id: string; user_id: string; created_at: number; role: Generated<TenantRole> };
   connect_invitations: InvitationRow;
   connect_settings: { name: string; value: string };
   connect_once: { id: string; at: number };
@@ -13,6 +19,11 @@ export type SiteTables = {
   /** Accounts of the identity provider, by the subject that it names, with which an account here was connected. */
   connect_identities: { subject: string; user_id: string };
   connect_sessions: SessionRow;
+  /** Recovery codes of a second factor that were not used: SHA-256, hexadecimal. */
+  connect_recovery_codes: { user_id: string; hash: string };
+  /** Sign-ins whose password was right and whose code is still to come; `id` is the SHA-256 of a form's token. */
+  connect_sign_ins: { id: string; user_id: string; expires_at: number };
+  connect_tokens: TokenRow;
   /** The keys' own, read for the names of a member's tenants. */
   tenants: Pick<TenantRow, 'id' | 'name'>;
 };
@@ -21,15 +32,17 @@ export interface InvitationRow {
   id: string;
   /** SHA-256 of the link's token, hexadecimal. */
   token_hash: string;
-  /** Null invites an operator. */
+  /** Null invites to the site's staff. */
   tenant_id: string | null;
   /** Whom it is for, in the operator's words. */
   note: string;
-  /** The inviter's e-mail, by which their right is checked; it is unique, and no account ever changes its own. */
+  /** The inviter's e-mail, by which their right is checked and which follows a change of it; `cli:…` of a command. */
   created_by: string;
   created_at: number;
   expires_at: number;
   used_at: number | null;
+  /** Null, as older gateways leave it, is operator or member. */
+  role: Role | null;
 }
 
 interface UserRow {
@@ -39,6 +52,27 @@ interface UserRow {
   email: string;
   /** Its hash; null in a row of 1.0.0 that had none. */
   password: string | null;
+  /** When a session was last opened or renewed; null since before it was noted. */
+  seen_at: number | null;
+  /** The sealed secret of one-time passwords; null without a second factor. */
+  second_factor: string | null;
+  /** The time step of the last code that was used: no code works twice. */
+  second_factor_step: Generated<number>;
+}
+
+/** A program's token for the JSON API. */
+export interface TokenRow {
+  id: string;
+  label: string;
+  role: SiteRole;
+  /** SHA-256 of the token, hexadecimal. */
+  hash: string;
+  created_at: number;
+  /** The actor who made it, as the audit log names them. */
+  created_by: string;
+  expires_at: number | null;
+  /** To the minute. */
+  last_used_at: number | null;
 }
 
 interface SessionRow {
@@ -109,5 +143,26 @@ export async function replaceAccountTables(db: Kysely<unknown>): Promise<void> {
       id text primary key, user_id text not null ${ofUser}, created_at bigint not null, seen_at bigint not null,
       expires_at bigint not null, address text not null, agent text not null)`,
     'create index connect_sessions_of_user on connect_sessions (user_id)',
+  ]);
+}
+
+/** Adds roles, second factors and API tokens. Older gateways count support staff as operators, and viewers as members. */
+export async function addAccess(db: Kysely<unknown>): Promise<void> {
+  const ofUser = 'references connect_users (id) on delete cascade';
+  await runAll(db, [
+    "alter table connect_operators add column role text default 'operator' not null",
+    "alter table connect_members add column role text default 'member' not null",
+    'alter table connect_invitations add column role text',
+    'alter table connect_users add column seen_at bigint',
+    'alter table connect_users add column second_factor text',
+    'alter table connect_users add column second_factor_step bigint default 0 not null',
+    `create table connect_recovery_codes (
+      user_id text not null ${ofUser}, hash text not null,
+      constraint connect_recovery_codes_pk primary key (user_id, hash))`,
+    `create table connect_sign_ins (
+      id text primary key, user_id text not null ${ofUser}, expires_at bigint not null)`,
+    `create table connect_tokens (
+      id text primary key, label text not null, role text not null, hash text not null unique,
+      created_at bigint not null, created_by text not null, expires_at bigint, last_used_at bigint)`,
   ]);
 }

@@ -36,12 +36,15 @@ export function siteCookie(plainName: string, secure: boolean) {
   };
 }
 
-/** How the audit log names somebody who is signed in. */
-export function actorOf({ email }: Pick<User, 'email'>): string {
-  return `user:${email}`;
+/** Who makes a change: somebody who is signed in, or by its audit name a program or command that has its right already. */
+export type By = Pick<User, 'id' | 'email'> | string;
+
+/** How the audit log names who makes a change. */
+export function actorOf(by: Pick<User, 'email'> | string): string {
+  return typeof by === 'string' ? by : `user:${by.email}`;
 }
 
-/** The people of one tenant, by its id, or the operators, who are null. */
+/** The people of one tenant, by its id, or the site's staff, who are null. */
 export type Group = string | null;
 
 /** What an entry of the audit log says of a group: of a tenant its id, and of the operators that it was they. */
@@ -77,10 +80,27 @@ export async function addAccount(
   return id;
 }
 
-/** Gives an account a new password and ends all its sessions. */
+/** Gives an account a new password, and ends all its sessions and those about to be opened. */
 export async function setPassword(trx: Transaction<SiteTables>, userId: string, hash: string): Promise<void> {
   await trx.updateTable('connect_users').set({ password: hash }).where('id', '=', userId).execute();
-  await trx.deleteFrom('connect_sessions').where('user_id', '=', userId).execute();
+  for (const table of ['connect_sessions', 'connect_sign_ins'] as const)
+    await trx.deleteFrom(table).where('user_id', '=', userId).execute();
+}
+
+/** Ends a user's second factor, with its recovery codes; undefined where they had none, else their e-mail. */
+export async function endSecondFactor(
+  trx: Transaction<SiteTables>,
+  userId: string,
+): Promise<string | undefined> {
+  const ended = await trx
+    .updateTable('connect_users')
+    .set({ second_factor: null })
+    .where('id', '=', userId)
+    .where('second_factor', 'is not', null)
+    .returning('email')
+    .executeTakeFirst();
+  await trx.deleteFrom('connect_recovery_codes').where('user_id', '=', userId).execute();
+  return ended?.email;
 }
 
 export function newId(): string {
@@ -139,7 +159,7 @@ export async function createFirstOperator(
   }
 }
 
-/** Gives an operator, by default the oldest, a new password and ends their sessions: for who has the database alone. */
+/** Gives an operator, by default the oldest, a new password and ends sessions and second factor: for who has the database alone. */
 export async function resetOperator(
   database: SiteDatabase,
   email: string | undefined,
@@ -154,13 +174,16 @@ export async function resetOperator(
   )(async (trx, note) => {
     let query = trx
       .selectFrom('connect_operators')
+      .where('role', '=', 'operator')
       .innerJoin('connect_users', 'connect_users.id', 'connect_operators.user_id')
       .select(['connect_users.id', 'connect_users.email']);
     if (email !== undefined) query = query.where('connect_users.email', '=', email.toLowerCase());
     const operator = await query.orderBy('connect_operators.created_at').executeTakeFirst();
     if (!operator) return undefined;
     await setPassword(trx, operator.id, hash);
-    await note({ actor, action: 'operator.reset', detail: { email: operator.email } });
+    const had = await endSecondFactor(trx, operator.id);
+    const detail = { email: operator.email, ...(had !== undefined && { second_factor: 'ended' }) };
+    await note({ actor, action: 'operator.reset', detail });
     return operator;
   });
   if (found) return { email: found.email, password };
@@ -171,8 +194,8 @@ export async function resetOperator(
 }
 
 async function hasOperators(db: Kysely<SiteTables>): Promise<boolean> {
-  const first = await db.selectFrom('connect_operators').select('user_id').limit(1).executeTakeFirst();
-  return first !== undefined;
+  const operators = db.selectFrom('connect_operators').select('user_id').where('role', '=', 'operator');
+  return (await operators.limit(1).executeTakeFirst()) !== undefined;
 }
 
 /** Without what is read or typed wrongly (l, i, 1, o, 0); 20 of them are 99 random bits. */

@@ -4,6 +4,7 @@ import type { Offer } from '../accounts/people.js';
 import { formState, get, type PageCall, post, refused, type UserCall } from '../page.js';
 import { Page } from './document.js';
 import { Empty, Facts, Field, Form, Notice } from './elements.js';
+import { roleNames, roleTexts } from './members.js';
 import { rateLimited, tooMany } from './sign-in.js';
 
 const joinPath = '/join/:token';
@@ -36,11 +37,11 @@ async function changePassword(call: UserCall) {
 }
 
 function accountPage({ site, query, visitor }: UserCall) {
-  const { user, operator, tenants } = visitor;
-  const links = tenants.map(({ id, name }) => (
-    <a key={id} href={`/tenants/${name}`} class="listed">
-      {name}
-    </a>
+  const { user, role, tenants } = visitor;
+  const links = tenants.map(({ id, name, role }) => (
+    <span key={id} class="listed">
+      <a href={`/tenants/${name}`}>{name}</a> ({roleNames[role].toLowerCase()})
+    </span>
   ));
   return (
     <Page title="Account" narrow>
@@ -51,11 +52,11 @@ function accountPage({ site, query, visitor }: UserCall) {
         facts={{
           'E-mail': user.email,
           Name: user.name,
-          Role: operator ? 'Operator' : 'Member',
+          Role: role && roleNames[role],
           Tenants: links.length > 0 && links,
         }}
       />
-      {!operator && (
+      {role === null && (
         <Empty of={tenants} title="You are a member of no tenant">
           Ask an operator of this gateway for an invitation link, and open it while you are signed in.
         </Empty>
@@ -137,16 +138,15 @@ async function joinAs(call: PageCall, offer: Offer) {
 }
 
 function joinPage({ visitor, params }: PageCall, offer: Offer) {
+  const role = offer.role ?? (offer.tenant_id === null ? 'operator' : 'member');
   const what =
-    offer.tenant_id === null ? 'You are invited as an operator' : `You are invited to ${offer.tenant}`;
+    offer.tenant_id === null
+      ? `You are invited as ${role === 'operator' ? 'an operator' : 'support staff'}`
+      : `You are invited to ${offer.tenant}`;
   const action = `/join/${params.token}`;
   return (
     <Page title="Invitation" heading={what} narrow>
-      <p>
-        {offer.tenant_id === null
-          ? 'Operators manage all tenants and keys of this gateway.'
-          : 'Members manage their tenant’s API keys and see its usage.'}
-      </p>
+      <p>{roleTexts[role]}</p>
       {visitor ? (
         <Form action={action}>
           <p>

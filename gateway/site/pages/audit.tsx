@@ -33,10 +33,17 @@ const actionTexts: Record<AuditView['action'], string> = {
   'member.cancel_invite': 'cancelled an invitation',
   'member.join': 'joined',
   'member.remove': 'removed',
+  'member.role': 'changed the role of',
   'account.sign_in': 'signed in',
   'account.sign_in_failed': 'failed to sign in',
   'account.change_password': 'changed their password',
   'account.connect': 'connected an account',
+  'account.end_session': 'ended a session of their own',
+  'account.recovery_code': 'used a recovery code',
+  'account.rename': 'changed their name or e-mail',
+  'account.second_factor': 'changed a second factor',
+  'token.create': 'made an API token',
+  'token.revoke': 'revoked an API token',
   'operator.reset': 'reset the password of an operator',
 };
 

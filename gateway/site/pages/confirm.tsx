@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
+import { useContext } from 'preact/hooks';
 import { Page, type PageProps } from './document.js';
-import { Form } from './elements.js';
+import { Changes, Form, Notice, ViewContext } from './elements.js';
 
 /** What is asked before something that others notice or that cannot be undone. */
 interface Question {
@@ -19,10 +20,12 @@ interface Question {
 /** The question as a page of its own; `href` is the page to stay on. */
 export function ConfirmPage(props: Omit<PageProps, 'heading'> & Question & { href: string }) {
   const { heading, action, once, button, href, children, ...page } = props;
+  const { mayChange } = useContext(ViewContext);
   return (
     <Page {...page}>
       <section class="narrow">
         <h2>{heading}</h2>
+        {!mayChange && <Notice kind="warn">Your role may read this and change nothing.</Notice>}
         <Form action={action} once={once ?? false}>
           {children}
           <p class="inline">
@@ -49,7 +52,7 @@ export function ConfirmDialog(
   const { id, href, open, danger = true, heading, action, button, once, children } = props;
   const look = danger ? 'danger-button' : 'quiet-button';
   return (
-    <>
+    <Changes>
       <a class={`button ${look}`} href={href} data-dialog={id}>
         {open}
       </a>
@@ -67,6 +70,6 @@ export function ConfirmDialog(
           </p>
         </Form>
       </dialog>
-    </>
+    </Changes>
   );
 }

@@ -63,20 +63,20 @@ export function ShownPage({ href, back, ...page }: PageProps & { href: string; b
   );
 }
 
-/** What operators and support see of the whole gateway, by its path. */
-const operatorLinks = [
+/** What the staff sees of the whole gateway, by its path. */
+const staffLinks = [
   ['/overview', 'Overview'],
   ['/tenants', 'Tenants'],
   ['/keys', 'Keys'],
   ['/audit', 'Audit'],
-  ['/operators', 'Operators'],
+  ['/people', 'People'],
 ] as const;
 
 function Navigation() {
   const { visitor } = useContext(ViewContext);
   if (!visitor) return null;
   const ofTenants = visitor.tenants.map(({ name }) => [`/tenants/${name}`, name] as const);
-  const links = visitor.operator ? operatorLinks : ofTenants;
+  const links = visitor.role ? staffLinks : ofTenants;
   return (
     <>
       <nav aria-label="Site">
@@ -86,19 +86,19 @@ function Navigation() {
           </NavLink>
         ))}
       </nav>
-      <Form action="/search" class="search" role="search">
+      <Form action="/search" class="search" role="search" own>
         <Icon name="search" />
         <input
           type="search"
           name="q"
-          aria-label={searchLabel(visitor.operator)}
+          aria-label={searchLabel(visitor.role !== null)}
           placeholder="Search"
           required
         />
       </Form>
       <div class="who">
         <NavLink href="/account">{visitor.user.email}</NavLink>
-        <Form action="/sign-out">
+        <Form action="/sign-out" own>
           <button type="submit" class="link">
             Sign out
           </button>
@@ -133,11 +133,11 @@ function TenantHead({ name }: { name: string }) {
     'Usage',
     'Jobs',
     'Webhooks',
-    ...(visitor?.operator ? ['Limits', 'Members', 'Audit'] : []),
+    ...(visitor?.role ? ['Limits', 'Members', 'Audit'] : []),
   ];
   return (
     <>
-      {visitor?.operator && (
+      {visitor?.role && (
         <p class="crumbs">
           <a href="/tenants">Tenants</a> /
         </p>

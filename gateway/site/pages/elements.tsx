@@ -13,6 +13,8 @@ export interface View {
   /** Wall clock, ms. */
   now: number;
   formToken: string;
+  /** Whether the visitor's role may change what the page shows; forms are left out otherwise. */
+  mayChange: boolean;
   /** What the page's forms hold. */
   form: FormState;
   /** A fresh mark for a form that may be sent once. */
@@ -25,6 +27,7 @@ export const ViewContext = createContext<View>({
   search: '',
   now: 0,
   formToken: '',
+  mayChange: true,
   form: emptyForm,
   mark: () => '',
 });
@@ -262,16 +265,23 @@ export function formatBytes(value: number): string {
   return `${(value / 1000 ** power).toLocaleString('en', { maximumFractionDigits: power ? 1 : 0 })} ${units[power]}`;
 }
 
-/** A POST form with its token; `once` for one whose answer shows a secret. */
+/** What only makes sense for somebody who may change what the page shows, such as a form with its heading. */
+export function Changes({ children }: { children: ComponentChildren }) {
+  return useContext(ViewContext).mayChange ? children : null;
+}
+
+/** A POST form with its token; `once` for one whose answer shows a secret, `own` for one that every role may send. */
 export function Form(props: {
   action: string;
   once?: boolean;
+  own?: boolean;
   class?: string;
   label?: string;
   role?: 'search';
   children: ComponentChildren;
 }) {
-  const { formToken, mark } = useContext(ViewContext);
+  const { formToken, mark, mayChange } = useContext(ViewContext);
+  if (!mayChange && !props.own) return null;
   return (
     <form method="post" action={props.action} class={props.class} role={props.role} aria-label={props.label}>
       <input type="hidden" name="_token" value={formToken} />

@@ -1,28 +1,66 @@
+import { isLine } from '../../../schemas/keywords/line.js';
+import { GatewayError } from '../../errors.js';
 import type { Group } from '../accounts/account.js';
-import type { Invitation, Person } from '../accounts/people.js';
-import { maxNote } from '../accounts/people.js';
+import { maxNote } from '../accounts/member-admin.js';
+import { type Invitation, type People, type Person, siteRoles, tenantRoles } from '../accounts/people.js';
 import { formState, get, post, postOnce, refused, type TenantCall, type UserCall } from '../page.js';
+import type { Role } from '../tables.js';
+import { ConfirmPage } from './confirm.js';
 import { Page, ShownPage } from './document.js';
-import { CopyBox, Empty, Field, Form, Moment, Notice, Table } from './elements.js';
+import {
+  Changes,
+  Choices,
+  type Column,
+  CopyBox,
+  Empty,
+  Field,
+  Form,
+  Moment,
+  Notice,
+  Table,
+} from './elements.js';
+import { Pager, readListQuery, SearchForm } from './lists.js';
 
-const operatorsPath = '/operators';
+const staffPath = '/people';
 
-/** The members of a tenant, and the operators: two groups of people with the same pages. */
+export const roleNames: Record<Role, string> = {
+  operator: 'Operator',
+  support: 'Support',
+  member: 'Member',
+  viewer: 'Viewer',
+};
+
+export const roleTexts: Record<Role, string> = {
+  operator: 'Operators manage every tenant, key, limit and person.',
+  support: 'Support staff read everything. They change nothing and see no secret.',
+  member: 'Members manage the keys, recipes and jobs of their tenant and see its usage.',
+  viewer: 'Viewers read the pages of their tenant. They change nothing and see no secret.',
+};
+
+/** The people of a tenant, and the site's staff: two groups with the same pages. */
 export const memberPages = [
   ...(
     [
       [get, '', groupPage],
       [postOnce, '/invitations', invite],
       [post, '/invitations/:invitation/cancel', cancelInvitation],
+      [post, '/:user/role', setRole],
+      [get, '/:user/remove', confirmRemovePage],
       [post, '/:user/remove', removePerson],
     ] as const
   ).flatMap(([method, path, run]) => [
     method.tenantOperator(`/tenants/:tenant/members${path}`, (call) => run(ofTenant(call))),
-    method.operator(`${operatorsPath}${path}`, (call) => run(ofOperators(call))),
+    method.operator(`${staffPath}${path}`, (call) => run(ofStaff(call))),
   ]),
+  get.operator(`${staffPath}/:user/second-factor`, confirmEndFactorPage),
+  post.operator(`${staffPath}/:user/second-factor`, async ({ site, params, visitor }) => {
+    await site.members.endSecondFactor(params.user ?? '', visitor.user);
+    return { redirect: `${staffPath}?done=factor` };
+  }),
+  get.operator('/operators', async () => ({ redirect: staffPath })),
 ];
 
-/** A call of a page of one of the groups; of the operators it has no tenant. */
+/** A call of a page of one of the groups; of the staff it has no tenant. */
 interface GroupCall extends UserCall {
   tenant?: { name: string };
   group: Group;
@@ -35,14 +73,17 @@ function ofTenant(call: TenantCall): GroupCall {
   return { ...call, group: id, base: `/tenants/${name}/members` };
 }
 
-function ofOperators(call: UserCall): GroupCall {
-  return { ...call, group: null, base: operatorsPath };
+function ofStaff(call: UserCall): GroupCall {
+  return { ...call, group: null, base: staffPath };
 }
+
+const rolesOf = (group: Group): readonly Role[] => (group === null ? siteRoles : tenantRoles);
 
 async function invite(call: GroupCall) {
   const { site, form, visitor, tenant, group, base } = call;
   try {
-    const { token, note } = await site.members.invite(group, form.get('note') ?? '', visitor.user);
+    const given = { note: form.get('note') ?? '', role: form.get('role') };
+    const { token, note, role } = await site.members.invite(group, given, visitor.user);
     const link = `${site.baseUrl}/join/${token}`;
     return (
       <ShownPage
@@ -57,7 +98,7 @@ async function invite(call: GroupCall) {
           person, in private.
         </Notice>
         <CopyBox id="link" label="Invitation link" text={link} />
-        <p>It works once, within seven days.</p>
+        <p>It works once, within seven days. Role: {roleNames[role].toLowerCase()}.</p>
       </ShownPage>
     );
   } catch (error) {
@@ -70,67 +111,220 @@ async function cancelInvitation({ site, group, params, visitor, base }: GroupCal
   return { redirect: base };
 }
 
-async function removePerson({ site, group, params, visitor, base }: GroupCall) {
-  await site.members.remove(group, params.user ?? '', visitor.user);
-  return { redirect: base };
+async function setRole({ site, group, params, form, visitor, base }: GroupCall) {
+  await site.members.setRole(group, params.user ?? '', form.get('role') ?? '', visitor.user);
+  return { redirect: `${base}?done=role` };
 }
 
-async function groupPage({ site, tenant, group, base }: GroupCall) {
-  const [people, invitations] = await Promise.all([site.people.of(group), site.invitations.open(group)]);
-  const role = tenant ? 'member' : 'operator';
+async function removePerson({ site, group, params, visitor, base }: GroupCall) {
+  await site.members.remove(group, params.user ?? '', visitor.user);
+  return { redirect: `${base}?done=removed` };
+}
+
+/** Somebody of the group; `not_found` for everybody else. */
+async function findPerson({ site, group, params }: Pick<GroupCall, 'site' | 'group' | 'params'>) {
+  const person = (await site.people.of(group)).find(({ id }) => id === params.user);
+  if (person) return person;
+  throw new GatewayError('not_found', { message: 'This person is not here any more.' });
+}
+
+async function confirmRemovePage(call: GroupCall) {
+  const { tenant, base } = call;
+  const { id, email } = await findPerson(call);
   return (
-    <Page title={tenant ? `Members of ${tenant.name}` : 'Operators'} tenant={tenant?.name}>
-      {tenant && <h2>Members</h2>}
-      <p class="lead">
-        {tenant
-          ? 'Members issue and rotate the keys of this tenant and see its usage; of other tenants they see nothing.'
-          : 'Operators manage every tenant, key and limit.'}
+    <ConfirmPage
+      title={`Remove ${email}`}
+      tenant={tenant?.name}
+      heading={tenant ? `Remove ${email} from ${tenant.name}?` : `Remove ${email} from the staff?`}
+      action={`${base}/${id}/remove`}
+      button="Remove"
+      href={base}
+    >
+      <p>
+        From their next click on they see nothing {tenant ? `of ${tenant.name}` : 'of the tenants'} any more,
+        and open invitations that they made end. What they have done stays in the audit log
+        {tenant ? ', and keys that they issued go on working' : ''}. Their account itself stays: with a new
+        invitation they can return.
       </p>
-      <Empty of={people} title={`No ${role}s yet`}>
+    </ConfirmPage>
+  );
+}
+
+async function confirmEndFactorPage({ site, params }: UserCall) {
+  const person = await site.people.find(params.user ?? '');
+  if (!person) throw new GatewayError('not_found', { message: 'This person is not here any more.' });
+  return (
+    <ConfirmPage
+      title={`Second factor of ${person.email}`}
+      heading={`End the second factor of ${person.email}?`}
+      action={`${staffPath}/${person.id}/second-factor`}
+      button="End it"
+      href={staffPath}
+    >
+      <p>
+        For somebody who has lost their phone and their recovery codes. They sign in with their password alone
+        then, and can set up another second factor. Make sure that it is they who ask.
+      </p>
+    </ConfirmPage>
+  );
+}
+
+const doneMessages: Record<string, string | undefined> = {
+  role: 'The role was changed. It holds from their next click on.',
+  removed: 'The person was removed.',
+  factor: 'The second factor was ended. They sign in with their password alone now.',
+};
+
+async function groupPage(call: GroupCall) {
+  const { site, tenant, group, base, query } = call;
+  const [people, invitations, found] = await Promise.all([
+    site.people.of(group),
+    site.invitations.open(group),
+    group === null ? findTenantPeople(call) : undefined,
+  ]);
+  const q = found?.q.toLowerCase() ?? '';
+  const shown = people.filter(({ email, name }) => `${email} ${name.toLowerCase()}`.includes(q));
+  const operators = people.filter(({ role }) => role === 'operator');
+  const isLast = ({ role }: Person) => role === 'operator' && operators.length === 1;
+  const message = doneMessages[query.get('done') ?? ''];
+  return (
+    <Page title={tenant ? `Members of ${tenant.name}` : 'People'} tenant={tenant?.name}>
+      {message && <Notice kind="good">{message}</Notice>}
+      {!tenant && <SearchForm label="E-mail or name" />}
+      <h2>{tenant ? 'Members' : 'Staff'}</h2>
+      <p class="lead">
+        {rolesOf(group)
+          .map((role) => roleTexts[role])
+          .join(' ')}
+      </p>
+      <Empty of={people} title="Nobody yet">
         Invite the first one below, and send them the link that you get.
       </Empty>
-      <PeopleTable base={base} role={role} people={people} />
+      <PeopleTable base={base} people={shown} roles={rolesOf(group)} isLast={isLast} />
       {invitations.length > 0 && <OpenInvitations base={base} invitations={invitations} />}
-      <section class="panel">
-        <h2>Invite</h2>
-        <Form action={`${base}/invitations`} once class="row">
-          <Field
-            name="note"
-            label="For whom"
-            required
-            maxLength={maxNote}
-            hint={`So that you know which link is whose. You get a link that makes one person ${
-              tenant ? 'a member' : 'an operator'
-            }, once, within seven days.`}
-          />
-          <button type="submit">Create invitation link</button>
-        </Form>
-      </section>
+      <Changes>
+        <section class="panel">
+          <h2>Invite</h2>
+          <Form action={`${base}/invitations`} once>
+            <Field
+              name="note"
+              label="For whom"
+              required
+              maxLength={maxNote}
+              hint="So that you know which link is whose. You get a link that works for one person, once, within seven days."
+            />
+            <Choices
+              name="role"
+              label="Role"
+              value={rolesOf(group)[0] ?? ''}
+              options={rolesOf(group).map((role) => [role, roleNames[role]])}
+            />
+            <button type="submit">Create invitation link</button>
+          </Form>
+        </section>
+      </Changes>
+      {!tenant && <TenantPeople {...(await findTenantPeople(call))} />}
     </Page>
   );
 }
 
-function PeopleTable({ base, role, people }: { base: string; role: string; people: readonly Person[] }) {
-  // The last operator cannot be removed.
-  const removable = role === 'member' || people.length > 1;
-  const removal = ({ id, email }: Person) => (
-    <Form action={`${base}/${id}/remove`}>
-      <button type="submit" class="small quiet-button">
-        Remove<span class="hidden"> {email}</span>
-      </button>
-    </Form>
+interface PeopleTableProps {
+  base: string;
+  people: readonly Person[];
+  roles: readonly Role[];
+  /** Whether this is the last operator, who stays one. */
+  isLast: (person: Person) => boolean;
+}
+
+function PeopleTable(props: PeopleTableProps) {
+  const { base, people, roles, isLast } = props;
+  const actions = (person: Person) => (
+    <>
+      {roles
+        .filter((role) => role !== person.role && !isLast(person))
+        .map((role) => (
+          <Form action={`${base}/${person.id}/role`} key={role}>
+            <input type="hidden" name="role" value={role} />
+            <button type="submit" class="small quiet-button">
+              Make {roleNames[role].toLowerCase()}
+              <span class="hidden"> of {person.email}</span>
+            </button>
+          </Form>
+        ))}
+      <Changes>
+        {!isLast(person) && (
+          <a class="button small quiet-button" href={`${base}/${person.id}/remove`}>
+            Remove…<span class="hidden"> {person.email}</span>
+          </a>
+        )}
+      </Changes>
+    </>
   );
   return (
     <Table
-      label={`${role}s`}
+      label="People"
       rows={people}
       columns={[
-        { head: 'E-mail', rowHead: true, cell: ({ email }) => email },
-        { head: 'Name', cell: ({ name }) => name },
-        { head: 'Since', cell: ({ since }) => <Moment at={since} /> },
-        { head: 'Remove', hiddenHead: true, cell: (person) => removable && removal(person) },
+        ...personColumns,
+        { head: 'Since', priority: 3, cell: ({ since }) => <Moment at={since} /> },
+        { head: 'Actions', hiddenHead: true, class: 'actions', cell: actions },
       ]}
     />
+  );
+}
+
+const personColumns: Column<Person>[] = [
+  { head: 'E-mail', rowHead: true, cell: ({ email }) => email },
+  { head: 'Name', priority: 3, cell: ({ name }) => name },
+  { head: 'Role', cell: ({ role }) => roleNames[role] },
+  { head: 'Second factor', priority: 2, cell: (person) => <SecondFactor person={person} /> },
+  { head: 'Last seen', priority: 2, cell: ({ seen_at }) => <Moment at={seen_at} /> },
+];
+
+function SecondFactor({ person: { id, email, second_factor } }: { person: Person }) {
+  if (!second_factor) return <>no</>;
+  return (
+    <>
+      yes{' '}
+      <Changes>
+        <a href={`${staffPath}/${id}/second-factor`}>
+          End…<span class="hidden"> that of {email}</span>
+        </a>
+      </Changes>
+    </>
+  );
+}
+
+type TenantPeopleList = Awaited<ReturnType<People['search']>> & { q: string };
+
+/** The people of all tenants, as the query asks for them. */
+async function findTenantPeople({ site, query }: UserCall): Promise<TenantPeopleList> {
+  const { q = '', after, before } = readListQuery(query, { by: 'email', order: 'asc' });
+  // Other texts are in no row, and not every one may be in a statement.
+  if (![q, after ?? '', before ?? ''].every((text) => isLine(text, 400))) throw new GatewayError('not_found');
+  return { ...(await site.people.search({ q, after, before })), q };
+}
+
+function TenantPeople({ q, people, after, before }: TenantPeopleList) {
+  return (
+    <>
+      <h2>People of tenants</h2>
+      <Empty of={people} title={q ? `“${q}” is in no e-mail or name` : 'Nobody yet'}>
+        Members are invited on their tenant’s page.
+      </Empty>
+      <Table
+        label="People of tenants"
+        rows={people}
+        columns={[
+          ...personColumns,
+          {
+            head: 'Tenant',
+            cell: ({ tenant }) => <a href={`/tenants/${tenant}/members`}>{tenant}</a>,
+          },
+        ]}
+      />
+      <Pager previous={before} next={after} />
+    </>
   );
 }
 
@@ -150,6 +344,7 @@ function OpenInvitations({ base, invitations }: { base: string; invitations: rea
         rows={invitations}
         columns={[
           { head: 'For', rowHead: true, cell: ({ note }) => note },
+          { head: 'Role', cell: ({ role }) => role && roleNames[role] },
           { head: 'Made by', cell: ({ created_by }) => created_by },
           { head: 'Runs out', cell: ({ expires_at }) => <Moment at={expires_at} /> },
           { head: 'Cancel', hiddenHead: true, cell: cancellation },

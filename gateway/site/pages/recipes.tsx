@@ -17,7 +17,7 @@ import {
 } from '../page.js';
 import { ConfirmPage } from './confirm.js';
 import { Page } from './document.js';
-import { CopyBox, Empty, Field, Form, Moment, Notice, Table, ViewContext } from './elements.js';
+import { Changes, CopyBox, Empty, Field, Form, Moment, Notice, Table, ViewContext } from './elements.js';
 
 const listPath = '/tenants/:tenant/recipes';
 
@@ -42,9 +42,10 @@ const findRecipe = ({ site, tenant, params }: TenantCall) =>
 
 /** Where a definition from elsewhere, such as the playground, is to go: the visitor's tenant, or the one that they choose. */
 async function chooseTenantPage({ site, visitor, search }: UserCall): Promise<Answer> {
-  const tenants = visitor.operator
-    ? (await site.admin.listTenants({ limit: 1000 })).tenants
-    : visitor.tenants;
+  const tenants =
+    visitor.role === 'operator'
+      ? (await site.admin.listTenants({ limit: 1000 })).tenants
+      : visitor.tenants.filter(({ role }) => role === 'member');
   const hrefOf = (name: string) => `/tenants/${name}/recipes/new${search && `?${search}`}`;
   const [only, ...others] = tenants;
   if (only && others.length === 0) return { redirect: hrefOf(only.name) };
@@ -96,9 +97,11 @@ async function listPage(call: TenantCall) {
         ]}
       />
       <p class="inline">
-        <a class="button" href={`${listHref(call)}/new?definition=`}>
-          New recipe
-        </a>
+        <Changes>
+          <a class="button" href={`${listHref(call)}/new?definition=`}>
+            New recipe
+          </a>
+        </Changes>
         {site.playground && <a href={site.playground}>Playground</a>}
       </p>
     </Page>
@@ -190,6 +193,7 @@ function recipePage(call: TenantCall, saved: RecipeView | undefined, text = '', 
   const { tenant, query, site } = call;
   const href = listHref(call);
   const title = saved?.name ?? 'New recipe';
+  const definition = saved ? JSON.stringify(definitionOf(saved), null, 2) : text;
   return (
     <Page tenant={tenant.name} title={title}>
       <p class="crumbs">
@@ -199,12 +203,11 @@ function recipePage(call: TenantCall, saved: RecipeView | undefined, text = '', 
       {saved && query.get('saved') === '1' && (
         <Notice kind="good">Saved. Every gateway serves it so within 5 seconds.</Notice>
       )}
-      <RecipeForm
-        href={href}
-        saved={saved}
-        text={saved ? JSON.stringify(definitionOf(saved), null, 2) : text}
-        tried={tried}
-      />
+      {call.mayChange ? (
+        <RecipeForm href={href} saved={saved} text={definition} tried={tried} />
+      ) : (
+        <CopyBox id="definition" label="Definition" text={definition} />
+      )}
       {saved && (
         <>
           <section class="panel">
@@ -215,13 +218,15 @@ function recipePage(call: TenantCall, saved: RecipeView | undefined, text = '', 
               recipe and nothing else. It was last changed <Moment at={saved.updated_at} />.
             </p>
           </section>
-          <section class="panel danger">
-            <h2>Delete</h2>
-            <p>What calls this recipe gets 404 from then on.</p>
-            <a class="button danger-button" href={`${href}/${saved.name}/delete`}>
-              Delete recipe…
-            </a>
-          </section>
+          <Changes>
+            <section class="panel danger">
+              <h2>Delete</h2>
+              <p>What calls this recipe gets 404 from then on.</p>
+              <a class="button danger-button" href={`${href}/${saved.name}/delete`}>
+                Delete recipe…
+              </a>
+            </section>
+          </Changes>
         </>
       )}
     </Page>

@@ -65,18 +65,18 @@ async function keyOfSecret({ site, visitor }: UserCall, text: string): Promise<s
   const [found] = digest ? await site.store.find([digest.hash]) : [];
   if (!found) return undefined;
   const { key, tenant } = found;
-  const mayEnter = visitor.operator || visitor.tenants.some(({ id }) => id === tenant.id);
+  const mayEnter = visitor.role || visitor.tenants.some(({ id }) => id === tenant.id);
   return mayEnter ? `/tenants/${tenant.name}/keys/${key.id}` : undefined;
 }
 
 async function findHits({ site, visitor }: UserCall, text: string): Promise<Hit[]> {
   if (isKeyId(text)) {
     const [found] = await site.store.findKeys([text]);
-    const mayEnter = found && (visitor.operator || visitor.tenants.some(({ id }) => id === found.tenant.id));
+    const mayEnter = found && (visitor.role || visitor.tenants.some(({ id }) => id === found.tenant.id));
     if (!mayEnter) return [];
     const title = found.key.label ?? found.key.id;
     return [{ kind: 'Key', title, href: `/tenants/${found.tenant.name}/keys/${found.key.id}` }];
   }
-  const tenant = await findTenantFor(visitor, text, site).catch(() => undefined);
-  return tenant ? [{ kind: 'Tenant', title: tenant.name, href: `/tenants/${tenant.name}` }] : [];
+  const found = await findTenantFor(visitor, text, site, false).catch(() => undefined);
+  return found ? [{ kind: 'Tenant', title: found.tenant.name, href: `/tenants/${found.tenant.name}` }] : [];
 }

@@ -74,7 +74,7 @@ function signInPage({ next, name, problem }: SignInView) {
 
 /** The first page of a visitor. */
 function homeOf(visitor: SignedIn): string {
-  if (visitor.operator) return '/overview';
+  if (visitor.role) return '/overview';
   const [first] = visitor.tenants;
   return first ? `/tenants/${first.name}` : '/account';
 }

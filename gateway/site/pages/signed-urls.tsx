@@ -14,7 +14,7 @@ import { expiries, type SignedAddress, signAddress, whyNoPreview } from '../sign
 import { type Service, type Site, servicesFor } from '../site.js';
 import { ConfirmPage } from './confirm.js';
 import { Page, ShownPage } from './document.js';
-import { Choices, CopyBox, Field, Form, Moment, Notice } from './elements.js';
+import { Changes, Choices, CopyBox, Field, Form, Moment, Notice } from './elements.js';
 import { findKeyRow, keyHref, keyPath } from './keys.js';
 
 /** Signs addresses with a key, and shows and replaces its signing secret. */
@@ -70,10 +70,12 @@ async function signPage(call: TenantCall, key: KeyWithSecrets, signed?: SignedAd
       </p>
       <h2>Sign an address</h2>
       {signed && <SignedUrl signed={signed} keyExpires={key.expires_at} noPreview={noPreview} />}
-      <section class="panel">
-        <h2>{signed ? 'Sign another' : 'For a web page'}</h2>
-        <SignForm href={base} example={example} />
-      </section>
+      <Changes>
+        <section class="panel">
+          <h2>{signed ? 'Sign another' : 'For a web page'}</h2>
+          <SignForm href={base} example={example} />
+        </section>
+      </Changes>
       <SignSnippets apiUrl={site.apiUrl} address={signed?.address ?? example} keyId={key.id} />
     </Page>
   );
@@ -146,37 +148,39 @@ export function SigningPanel(props: {
 }) {
   const { site, services, href, scopes } = props;
   return (
-    <section class="panel" id="signed-urls">
-      <h2>Signed urls</h2>
-      <p>
-        For web pages, whose source everybody reads: a signed url opens one picture in place of the key, until
-        it expires. What it calls counts as this key’s.
-      </p>
-      {site.signing.available ? (
-        <>
-          <SignForm href={href} example={exampleFor(services, scopes)} />
-          <h3>In your own program</h3>
-          <p>
-            With the signing secret a program signs by itself:{' '}
-            <a href={`${href}/sign#snippets`}>ten lines of Node.js, Python, PHP, Go or Ruby</a>. Whoever has
-            the secret can sign whatever this key may call.
-          </p>
-          <Form action={`${href}/signing-secret`} class="inline">
-            <button type="submit" class="quiet-button">
-              Show signing secret
-            </button>
-            <a class="button quiet-button" href={`${href}/rotate-signing`}>
-              Replace it…
-            </a>
-          </Form>
-        </>
-      ) : (
-        <Notice kind="warn">
-          This gateway cannot sign urls: with DATABASE_URL, its operator has to set HELPER_SIGNING_SECRET, to
-          the same on all gateways.
-        </Notice>
-      )}
-    </section>
+    <Changes>
+      <section class="panel" id="signed-urls">
+        <h2>Signed urls</h2>
+        <p>
+          For web pages, whose source everybody reads: a signed url opens one picture in place of the key,
+          until it expires. What it calls counts as this key’s.
+        </p>
+        {site.signing.available ? (
+          <>
+            <SignForm href={href} example={exampleFor(services, scopes)} />
+            <h3>In your own program</h3>
+            <p>
+              With the signing secret a program signs by itself:{' '}
+              <a href={`${href}/sign#snippets`}>ten lines of Node.js, Python, PHP, Go or Ruby</a>. Whoever has
+              the secret can sign whatever this key may call.
+            </p>
+            <Form action={`${href}/signing-secret`} class="inline">
+              <button type="submit" class="quiet-button">
+                Show signing secret
+              </button>
+              <a class="button quiet-button" href={`${href}/rotate-signing`}>
+                Replace it…
+              </a>
+            </Form>
+          </>
+        ) : (
+          <Notice kind="warn">
+            This gateway cannot sign urls: with DATABASE_URL, its operator has to set HELPER_SIGNING_SECRET,
+            to the same on all gateways.
+          </Notice>
+        )}
+      </section>
+    </Changes>
   );
 }
 

@@ -129,7 +129,7 @@ const operations: Operation[][] = [
       ({ signIn, cookie, user }) => signIn.session(cookie).then((found) => found?.session.user.id === user),
       true,
     ],
-    ['site: rights', ({ people, user }) => people.rights(user).then(({ operator }) => operator), true],
+    ['site: rights', ({ people, user }) => people.rights(user).then(({ role }) => role), 'operator'],
     ['site: operators', ({ people }) => people.of(null), 1],
     ['site: members', ({ people, tenant }) => people.of(tenant), 0],
     [
@@ -144,7 +144,7 @@ const operations: Operation[][] = [
     [
       'site: an invitation, made and cancelled',
       async ({ members, invitations, by }) => {
-        await members.invite(null, 'a colleague', by);
+        await members.invite(null, { note: 'a colleague' }, by);
         const [open] = await invitations.open(null);
         return members.cancel(null, open?.id ?? '', by);
       },

@@ -255,7 +255,7 @@ describe('site: in a browser', function () {
           '/tenants',
           '/keys',
           '/audit',
-          '/operators',
+          '/people',
           '/account',
           base,
           `${base}/keys/${key.id}`,

@@ -1,5 +1,6 @@
 import type { User } from '../../../gateway/site/accounts/account.js';
-import { createMemberAdmin, createPeople, type MemberAdmin } from '../../../gateway/site/accounts/people.js';
+import { createMemberAdmin, type MemberAdmin } from '../../../gateway/site/accounts/member-admin.js';
+import { createPeople } from '../../../gateway/site/accounts/people.js';
 import { createThrottle } from '../../../gateway/site/accounts/throttle.js';
 import type { SiteDatabase } from '../../../gateway/site/tables.js';
 import { type BrowserLike, signedIn } from './browser-like.js';
@@ -50,15 +51,17 @@ export async function invite(site: TestSite, tenant: string): Promise<string> {
   return path;
 }
 
-/** Makes somebody a member of a tenant, whose password is not checked; returns their client, signed in. */
-export async function join(site: TestSite, tenant: string, email: string): Promise<BrowserLike> {
+/** Gives somebody a role in a tenant or, without one, on the site; their password is not checked. Returns their client, signed in. */
+export async function join(
+  site: TestSite,
+  tenant: string | null,
+  email: string,
+  role?: string,
+): Promise<BrowserLike> {
   const members = createTestMembers(site.connect);
-  const { id } = await site.admin.tenant(tenant);
-  const { token } = await members.invite(
-    id,
-    'for a test',
-    await operatorNamed(site.connect, site.operator.email),
-  );
+  const group = tenant === null ? null : (await site.admin.tenant(tenant)).id;
+  const by = await operatorNamed(site.connect, site.operator.email);
+  const { token } = await members.invite(group, { note: 'for a test', role }, by);
   await members.joinAs(token, { email, name: '', password: goodPassword }, '127.0.0.1');
   return signedIn(site.url, { email, password: goodPassword });
 }

@@ -72,9 +72,9 @@ describe('site/accounts: the audit log', () => {
 
       it('has an entry of every change to people', async () => {
         const members = createTestMembers(connect);
-        const { token } = await members.invite('ten_1', 'Ada', first);
+        const { token } = await members.invite('ten_1', { note: 'Ada' }, first);
         await members.joinAs(token, ada, address);
-        await members.invite(null, 'Eve', first);
+        await members.invite(null, { note: 'Eve' }, first);
         const { id } = await openInvitation();
         await members.cancel(null, id, first);
         const [member] = await connect.run((db) => db.selectFrom('connect_members').selectAll().execute());
@@ -82,10 +82,10 @@ describe('site/accounts: the audit log', () => {
         await resetOperator(connect, undefined, 'cli:root');
         const actor = `user:${first.email}`;
         const [invited, joined, ...others] = await noted();
-        expect(invited).to.deep.equal([actor, 'member.invite', 'ten_1', { note: 'Ada' }]);
+        expect(invited).to.deep.equal([actor, 'member.invite', 'ten_1', { note: 'Ada', role: 'member' }]);
         expect(joined?.slice(0, 3)).to.deep.equal([`user:${ada.email}`, 'member.join', 'ten_1']);
         expect(others).to.deep.equal([
-          [actor, 'member.invite', null, { note: 'Eve', operator: true }],
+          [actor, 'member.invite', null, { note: 'Eve', role: 'operator', operator: true }],
           [actor, 'member.cancel_invite', null, { invitation: id, operator: true }],
           [actor, 'member.remove', 'ten_1', { email: ada.email }],
           ['cli:root', 'operator.reset', null, { email: first.email }],
@@ -94,14 +94,14 @@ describe('site/accounts: the audit log', () => {
 
       it('changes nothing about people, and lets nobody in, where that cannot be noted', async () => {
         const members = createTestMembers(connect);
-        await members.joinAs((await members.invite(null, 'Ada', first)).token, ada, address);
+        await members.joinAs((await members.invite(null, { note: 'Ada' }, first)).token, ada, address);
         const { id: adaId } = await operatorNamed(connect, ada.email);
-        const { token } = await members.invite('ten_1', 'Bob', first);
+        const { token } = await members.invite('ten_1', { note: 'Bob' }, first);
         const { id } = await openInvitation();
         const before = await snapshot();
         await breakAudit(connect);
         for (const work of [
-          () => members.invite('ten_1', 'Eve', first),
+          () => members.invite('ten_1', { note: 'Eve' }, first),
           () => members.cancel('ten_1', id, first),
           () => members.joinAs(token, { ...ada, email: 'bob@example.com' }, address),
           () => members.join(token, first),

@@ -132,7 +132,7 @@ describe('site/accounts', () => {
       const invitations = () => createInvitations(connect, () => now);
       const members = (database = connect) => createTestMembers(database, () => now);
       const invite = async (group: string | null, by = first) =>
-        (await members().invite(group, 'somebody', by)).token;
+        (await members().invite(group, { note: 'somebody' }, by)).token;
       const joinAs = (token: string, email: string, database = connect) =>
         outcome(members(database).joinAs(token, account(email), address));
 
@@ -159,7 +159,7 @@ describe('site/accounts', () => {
         expect(await joinAs(token, 'ada@example.com')).to.equal('email_taken');
         const [user] = await people().of('ten_1');
         await members().join(token, user as User);
-        expect((await people().rights(user?.id ?? '')).operator).to.equal(true);
+        expect((await people().rights(user?.id ?? '')).role).to.equal('operator');
       });
 
       it('are needed to learn whether there is an account', async () => {
@@ -191,14 +191,14 @@ describe('site/accounts', () => {
       it('say for whom they are', async () => {
         for (const note of ['', '  ', 'a'.repeat(101), 'two\nlines']) {
           const refusal = await members()
-            .invite('ten_1', note, first)
+            .invite('ten_1', { note }, first)
             .catch((error) => error);
           expect(refusal.code, note).to.equal('invalid_input');
           expect(refusal.details).to.deep.equal([
             { field: 'note', problem: 'must be 1 to 100 characters without control characters' },
           ]);
         }
-        expect((await members().invite('ten_1', ' Ada ', first)).note).to.equal('Ada');
+        expect((await members().invite('ten_1', { note: ' Ada ' }, first)).note).to.equal('Ada');
       });
 
       it('end with the operator who made them, and nobody else’s', async () => {
@@ -255,14 +255,17 @@ describe('site/accounts', () => {
         const refusal = await members()
           .remove(null, last?.id ?? '', last as User)
           .catch((error) => error);
-        expect(refusal).to.include({ code: 'forbidden', message: 'The last operator cannot be removed.' });
+        expect(refusal).to.include({
+          code: 'forbidden',
+          message: 'The last operator cannot be removed or demoted.',
+        });
       });
 
       it('are nothing for somebody who is no operator, or no longer', async () => {
         const { bob } = await createSecondOperator();
         await members().remove(null, bob.id, first);
         const tried = [
-          members().invite('ten_1', 'Eve', bob),
+          members().invite('ten_1', { note: 'Eve' }, bob),
           members().cancel(null, 'any', bob),
           members().remove(null, first.id, bob),
         ];
