@@ -2,17 +2,18 @@ import { request } from 'node:http';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
-import { createKeyAdmin } from '../../../gateway/keys/admin.js';
-import { createKeyInputs } from '../../../gateway/keys/inputs.js';
-import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.js';
-import { type ApiRoute, apiRoutes, openApiDocument } from '../../../gateway/site/api.js';
-import type { JsonSchema } from '../../../schemas/json-schema.js';
-import { codesIn, readText, rowsOf, sectionOf } from '../../readme.js';
-import { createSqliteDatabase } from '../databases.js';
-import { compileRecipe } from '../keys/recipe-compiler.js';
-import { signing } from '../signing/signing.js';
-import { type BrowserLike, signedIn } from './browser-like.js';
-import { join } from './members.js';
+import { createKeyAdmin } from '../../../../gateway/keys/admin.js';
+import { createKeyInputs } from '../../../../gateway/keys/inputs.js';
+import { createSigningSecrets } from '../../../../gateway/signing/signing-secrets.js';
+import { apiRoutes, openApiDocument } from '../../../../gateway/site/api/document.js';
+import type { ApiRoute } from '../../../../gateway/site/api/route.js';
+import type { JsonSchema } from '../../../../schemas/json-schema.js';
+import { codesIn, readText, rowsOf, sectionOf } from '../../../readme.js';
+import { createSqliteDatabase } from '../../databases.js';
+import { compileRecipe } from '../../keys/recipe-compiler.js';
+import { signing } from '../../signing/signing.js';
+import { type BrowserLike, signedIn } from '../browser-like.js';
+import { join } from '../members.js';
 import {
   operatorToken,
   sampleUsage,
@@ -20,7 +21,7 @@ import {
   type TestSite,
   useTestSite,
   withTestSite,
-} from './test-site.js';
+} from '../test-site.js';
 
 interface Answer {
   status: number;
