@@ -10,7 +10,6 @@ import { anonymous, type OutboundBudget, requireOutboundBudget } from './http/ou
 import type { Phase } from './http/server.js';
 import { jobRoutes, jobsPath } from './jobs/api/routes.js';
 import type { Jobs } from './jobs/jobs.js';
-import type { Webhooks } from './jobs/webhooks/sender.js';
 import { recipeId, scopeAllows, type TenantLimits } from './keys/model.js';
 import type { KeyVerifier } from './keys/verifier.js';
 import type { EffectiveLimits, Limiter } from './limits/limiter.js';
@@ -51,6 +50,7 @@ import { pathsOf } from './plugins/paths.js';
 import type { Helper, Registry } from './plugins/registry.js';
 import type { TenantHelpers } from './recipes/tenant-helpers.js';
 import type { SigningSecrets } from './signing/signing-secrets.js';
+import type { Webhooks } from './webhooks/sender.js';
 
 interface AppParts extends PipelineParts {
   registry: Registry;

@@ -24,6 +24,7 @@ import { openSigning } from './signing/signing-secrets.js';
 import type { SupervisorChannel } from './supervisor/channel.js';
 import { createUsageMeter } from './usage/meter.js';
 import { pruneUsage } from './usage/store.js';
+import { openWebhooks } from './webhooks/sender.js';
 
 /** For an author who waits for reloads. */
 interface DevMode {
@@ -107,6 +108,13 @@ export async function openCore(options: CoreOptions) {
   const { compileRecipe } = await work.loaded;
   const recipes = closers.own(createTenantRecipes({ store, compile: compileRecipe, changes: keys.changes }));
   const helpers = createTenantHelpers(registry, recipes);
+  const readJobs = async () => jobs.stats();
+  const own = createMetrics({ ...work, outboundBudget, keysAvailable: keys.available, readJobs });
+  const metrics = supervisor?.shareMetrics(own) ?? own;
+  const webhooks = openWebhooks({
+    ...{ config, closers, logger, access: database.access(), secrets: signing.webhooks },
+    observe: metrics.observeWebhook,
+  });
   const opened = {
     registry,
     compileRecipe,
@@ -120,11 +128,9 @@ export async function openCore(options: CoreOptions) {
     limiter,
     reuse,
     tracing,
+    webhooks,
   };
   const jobs = await openJobs({ ...options, ...opened, work });
-  const measured = { ...work, outboundBudget, keysAvailable: keys.available, readJobs: jobs.stats };
-  const own = createMetrics(measured);
-  const metrics = supervisor?.shareMetrics(own) ?? own;
   if (supervisor) closers.add(supervisor.shareChanges(store, keys));
 
   /** Starts what waits until this process serves. */

@@ -23,7 +23,7 @@ const notRun: readonly (readonly [page: string, begins: string, why: string])[] 
   ['.deploy/README.md', '(umask 077', 'needs Docker; test/deploy/compose.long.test.ts reads the file'],
   ['.deploy/README.md', 'kubectl create', 'needs a cluster; test/deploy/chart.long.test.ts renders it'],
   ['gateway/mcp/README.md', 'claude mcp add', 'needs the client; test/gateway/mcp speaks its protocol'],
-  ['gateway/jobs/webhooks/README.md', 'import { createServer', 'sign.test.ts beside its tests runs it'],
+  ['gateway/webhooks/README.md', 'import { createServer', 'sign.test.ts beside its tests runs it'],
 ];
 
 /** What is no command and no program: messages, diagrams, and programs in languages that are run by tests of their own. */

@@ -9,7 +9,7 @@ import { withStore } from '../database/store-error.js';
 import { limitsByDefault } from '../limits/limiter.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { TenantHelpers } from '../recipes/tenant-helpers.js';
-import type { SigningSecrets } from '../signing/signing-secrets.js';
+import type { Webhooks } from '../webhooks/sender.js';
 import { createJobs } from './jobs.js';
 import type { JobQueue } from './queue/job-queue.js';
 import { createSqliteQueue, type QueueTables } from './queue/sqlite-queue.js';
@@ -23,7 +23,6 @@ import { createRetryPolicy } from './runner/retry-policy.js';
 import { createRunner, type Runner } from './runner/runner.js';
 import { createJobStore } from './store/job-store.js';
 import type { JobTables } from './store/tables.js';
-import { openWebhooks } from './webhooks/sender.js';
 
 interface JobsOptions extends Pick<ItemParts, 'keys' | 'limiter' | 'reuse' | 'tracing'> {
   config: Config;
@@ -35,7 +34,7 @@ interface JobsOptions extends Pick<ItemParts, 'keys' | 'limiter' | 'reuse' | 'tr
   work: Pick<ItemParts, 'files' | 'inboundBudget' | 'bodyLimits' | 'imageLimits' | 'inline'> & {
     pool: Pick<Pool, 'ticket' | 'handBack'>;
   };
-  signing: Pick<SigningSecrets, 'webhooks'>;
+  webhooks: Pick<Webhooks, 'wake'>;
   /** Whether this process works on items itself, when no call wants a thread. */
   works: boolean;
   tuning?: JobTuning | undefined;
@@ -47,8 +46,6 @@ export interface JobTuning {
   queue?: { leaseMs?: number; prefix?: string };
   pollMs?: number;
 }
-
-type JobMetrics = Pick<Metrics, 'observeItem' | 'observeWebhook'>;
 
 /** Opens a process's part in jobs by the configuration; what is opened is left to `closers`. */
 export async function openJobs(options: JobsOptions) {
@@ -63,13 +60,6 @@ export async function openJobs(options: JobsOptions) {
     keptSince: () => Date.now() - ttlSeconds * 1_000,
   });
 
-  let metrics: JobMetrics | undefined;
-  const webhooks = openWebhooks({
-    ...options,
-    access: database.access(),
-    secrets: options.signing.webhooks,
-    observe: (outcome) => metrics?.observeWebhook(outcome),
-  });
   let runner: Runner | undefined;
   let maintenance: Maintenance | undefined;
   let cleanup: Cleanup | undefined;
@@ -107,20 +97,18 @@ export async function openJobs(options: JobsOptions) {
       watch,
     }),
     stats: store.stats,
-    webhooks,
     /** Begins to work on jobs, observed by these metrics. */
-    start(started: JobMetrics): void {
-      metrics = started;
+    start({ observeItem }: Pick<Metrics, 'observeItem'>): void {
       if (options.works) {
         runner = createRunner({
           ...options,
           ...options.work,
-          ...{ store, queue, results, retryPolicy, observeItem: started.observeItem },
+          ...{ store, queue, results, retryPolicy, observeItem },
           mostResultBytes: config.maxResultBytes,
           onJobsEnded(ended) {
             // Input files are of no use any more. Those that stay are removed in a later round of `cleanup`.
             clearInputs({ store, results }, ended).catch(() => undefined);
-            webhooks.wake();
+            options.webhooks.wake();
           },
           limits: limitsByDefault(config),
           threads: config.poolThreads,

@@ -7,9 +7,9 @@ import { GatewayError } from '../../errors.js';
 import { scopeAllows } from '../../keys/model.js';
 import type { Caller } from '../../pipeline/stage.js';
 import type { TenantHelpers } from '../../recipes/tenant-helpers.js';
+import type { Webhooks } from '../../webhooks/sender.js';
 import type { JobRequest } from '../jobs.js';
 import { type ItemFile, type ItemInput, mostItems } from '../model.js';
-import type { Webhooks } from '../webhooks/sender.js';
 import { type RequestedFile, type RequestedJob, rejectProblems } from './fields.js';
 import type { YieldToEventLoop } from './read-json.js';
 

@@ -2,6 +2,7 @@ import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import type { DatabaseKind } from '../../database/database.js';
 import { givenRows, groupBy, rowsPerTransaction, slices } from '../../database/rows.js';
 import type { UsageTables } from '../../usage/store.js';
+import type { DeliveryTables } from '../../webhooks/delivery-store.js';
 import {
   type Item,
   type ItemEnd,
@@ -11,7 +12,6 @@ import {
   itemName,
   type Job,
 } from '../model.js';
-import type { DeliveryTables } from '../webhooks/delivery-store.js';
 
 /** A job and what else the store needs to know of it. Times are ms since 1970. */
 export interface JobRow extends Job {

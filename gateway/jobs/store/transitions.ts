@@ -4,8 +4,8 @@ import { givenRows } from '../../database/rows.js';
 import { randomBase62 } from '../../keys/model.js';
 import { createTally, type UsageRecord } from '../../usage/meter.js';
 import { addUsageRows, compareUsageRows, type UsageTables } from '../../usage/store.js';
+import { addDelivery, type DeliveryTables } from '../../webhooks/delivery-store.js';
 import { type ItemEnd, type ItemInput, type ItemRef, itemName, type Job, jobState } from '../model.js';
-import { addDelivery, type DeliveryTables } from '../webhooks/delivery-store.js';
 import { addResultBytes } from './capacity.js';
 import {
   amongRefs,

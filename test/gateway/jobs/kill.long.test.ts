@@ -9,10 +9,10 @@ import type { Database } from '../../../gateway/database/database.js';
 import { createJobId } from '../../../gateway/jobs/model.js';
 import { createJobStore } from '../../../gateway/jobs/store/job-store.js';
 import type { JobTables } from '../../../gateway/jobs/store/tables.js';
-import type { DeliveryTables } from '../../../gateway/jobs/webhooks/delivery-store.js';
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
 import { createKeyStore } from '../../../gateway/keys/store.js';
 import type { UsageTables } from '../../../gateway/usage/store.js';
+import type { DeliveryTables } from '../../../gateway/webhooks/delivery-store.js';
 import { fixture } from '../../fixtures.js';
 import { skipWithout, until } from '../../needs.js';
 import {

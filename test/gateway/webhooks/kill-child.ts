@@ -1,10 +1,10 @@
 /** Sends webhooks until it is ended by `kill -9`. */
 import { pino } from 'pino';
-import { createPost } from '../../../../gateway/download/fetch.js';
-import type { SenderTables } from '../../../../gateway/jobs/webhooks/delivery-store.js';
-import { createWebhookSender } from '../../../../gateway/jobs/webhooks/sender.js';
-import { connect, type DatabaseAddress } from '../../databases.js';
-import { signing } from '../../signing/signing.js';
+import { createPost } from '../../../gateway/download/fetch.js';
+import type { SenderTables } from '../../../gateway/webhooks/delivery-store.js';
+import { createWebhookSender } from '../../../gateway/webhooks/sender.js';
+import { connect, type DatabaseAddress } from '../databases.js';
+import { signing } from '../signing/signing.js';
 
 const [kind, location, origin] = process.argv.slice(2) as [DatabaseAddress['kind'], string, string];
 const database = await connect({ kind, location });

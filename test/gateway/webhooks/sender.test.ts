@@ -3,30 +3,30 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { Webhook } from 'standardwebhooks';
-import { createPost, type Post } from '../../../../gateway/download/fetch.js';
+import { createPost, type Post } from '../../../gateway/download/fetch.js';
+import { createKeyAdmin } from '../../../gateway/keys/admin.js';
+import { createKeyStore } from '../../../gateway/keys/store.js';
+import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.js';
 import {
   addDelivery,
   chooseTenants,
   createDeliveryStore,
   type SenderTables,
-} from '../../../../gateway/jobs/webhooks/delivery-store.js';
+} from '../../../gateway/webhooks/delivery-store.js';
 import {
   createWebhookSender,
   nextTry,
   readRetryAfter,
   sign,
   type WebhookSenderOptions,
-} from '../../../../gateway/jobs/webhooks/sender.js';
-import { createKeyAdmin } from '../../../../gateway/keys/admin.js';
-import { createKeyStore } from '../../../../gateway/keys/store.js';
-import { createSigningSecrets } from '../../../../gateway/signing/signing-secrets.js';
-import { until } from '../../../needs.js';
-import { readText, root } from '../../../readme.js';
-import { onEachDatabase, type TestDatabase } from '../../databases.js';
-import { type PostServer, startPostServer } from '../../download/post-server.js';
-import { startChild } from '../../harness.js';
-import { compileRecipe } from '../../keys/recipe-compiler.js';
-import { master, signing } from '../../signing/signing.js';
+} from '../../../gateway/webhooks/sender.js';
+import { until } from '../../needs.js';
+import { readText, root } from '../../readme.js';
+import { onEachDatabase, type TestDatabase } from '../databases.js';
+import { type PostServer, startPostServer } from '../download/post-server.js';
+import { startChild } from '../harness.js';
+import { compileRecipe } from '../keys/recipe-compiler.js';
+import { master, signing } from '../signing/signing.js';
 
 const second = 1000;
 const hour = 3_600_000;
@@ -59,7 +59,7 @@ async function openDeliveries(database: TestDatabase, now: () => number) {
   };
 }
 
-describe('jobs/webhooks/sender', () =>
+describe('webhooks/sender', () =>
   onEachDatabase((database) => {
     const answers: Record<string, (response: ServerResponse) => void> = {};
     const senders: ReturnType<typeof createWebhookSender>[] = [];
@@ -363,7 +363,7 @@ describe('jobs/webhooks/sender', () =>
     });
   }));
 
-describe('jobs/webhooks: what is tried when', () => {
+describe('webhooks: what is tried when', () => {
   const failed = { attempts: 1, created_at: 0 };
 
   it('gives the tenant with the fewest under way the next slot, then the one that has waited longest', () => {
@@ -432,7 +432,7 @@ describe('the secrets of webhooks', () => {
   });
 
   it('are believed by the receiver that the README shows, and nothing else is', async () => {
-    const text = readText('gateway/jobs/webhooks/README.md');
+    const text = readText('gateway/webhooks/README.md');
     const secret = webhooks.current('ten_a', 1);
     const [, program = ''] = /```js\n([\s\S]*?)```/.exec(text) ?? [];
     const anywhere = program.replace(

@@ -1,6 +1,6 @@
 import type { Selectable, Transaction } from 'kysely';
-import type { Access } from '../../database/database.js';
-import type { KeyTables } from '../../keys/tables.js';
+import type { Access } from '../database/database.js';
+import type { KeyTables } from '../keys/tables.js';
 
 /** What is still to be delivered; a row goes when it was accepted, or no try succeeded for a day. Times are ms since 1970. */
 interface DeliveryRow {

@@ -3,13 +3,13 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { Closers } from '../../closers.js';
-import type { Config } from '../../config.js';
-import type { Access } from '../../database/database.js';
-import { createPost, type Post } from '../../download/fetch.js';
-import { GatewayError } from '../../errors.js';
-import { webhookGraceMs } from '../../keys/tenant-changes.js';
-import { type DerivedSecrets, webhookSecretPrefix } from '../../signing/signing-secrets.js';
+import type { Closers } from '../closers.js';
+import type { Config } from '../config.js';
+import type { Access } from '../database/database.js';
+import { createPost, type Post } from '../download/fetch.js';
+import { GatewayError } from '../errors.js';
+import { webhookGraceMs } from '../keys/tenant-changes.js';
+import { type DerivedSecrets, webhookSecretPrefix } from '../signing/signing-secrets.js';
 import {
   type ClaimedDelivery,
   chooseTenants,
