@@ -23,7 +23,8 @@ import { openRuntime } from './runtime.js';
 import { openSigning } from './signing/signing-secrets.js';
 import type { SupervisorChannel } from './supervisor/channel.js';
 import { createUsageMeter } from './usage/meter.js';
-import { pruneUsage } from './usage/store.js';
+import { pruneRequests } from './usage/requests.js';
+import { pruneUsage, repairRollup } from './usage/store.js';
 import { openWebhooks } from './webhooks/sender.js';
 
 /** For an author who waits for reloads. */
@@ -96,13 +97,15 @@ export async function openCore(options: CoreOptions) {
   const signing = await openSigning(config);
   const keys = closers.own(createKeyVerifier({ store, cacheSize: config.keyCache, ...logKeyOutage(logger) }));
   const writer = closers.own(createBatchWriter({ access: database.access(), logger }));
-  const usage = closers.own(createUsageMeter({ access: database.access(), writer, logger }));
-  const { redisUrl, redisOutageShare: outageShare, usageDays } = config;
+  const { redisUrl, redisOutageShare: outageShare, usageDays, requests: most, requestsTtlSeconds } = config;
+  const requests = { most, ttlSeconds: requestsTtlSeconds };
+  const usage = closers.own(createUsageMeter({ access: database.access(), writer, logger, requests }));
   const counts = supervisor?.counts(config.processes, logger);
   const limiter = closers.own(
     await createLimiter({ access: database.access(), writer, logger, redisUrl, outageShare, counts }),
   );
-  const parts = [pruneUsage(usageDays), pruneQuotas(usageDays), pruneWriters];
+  const ofUsage = [...pruneUsage(usageDays), repairRollup, pruneRequests(requests)];
+  const parts = [...ofUsage, pruneQuotas(usageDays), pruneWriters];
   closers.own(pruneDaily({ access: database.access(), logger, parts }));
   const reuse = await openReuse(work, engine, config);
   const { compileRecipe } = await work.loaded;

@@ -11,7 +11,8 @@ import {
 } from './keys/tables.js';
 import { createQuotaTable } from './limits/counters.js';
 import { addAccess, createSiteTables, replaceAccountTables } from './site/tables.js';
-import { createUsageTable } from './usage/store.js';
+import { createRequestTable } from './usage/requests.js';
+import { createUsageDetail, createUsageTable } from './usage/store.js';
 
 /** Every module's tables in the order in which they came; a migration that has been released is never changed. */
 export function migrations(kind: DatabaseKind): Record<string, Migration> {
@@ -27,6 +28,7 @@ export function migrations(kind: DatabaseKind): Record<string, Migration> {
     '0009_accounts': { up: replaceAccountTables },
     '0010_recipes': { up: (db) => createRecipeTable(db, kind) },
     '0011_operators': { up: (db) => addOperatorColumns(db, kind) },
+    '0012_usage_detail': { up: createUsageDetails },
     '0014_access': { up: addAccess },
   };
 }
@@ -35,6 +37,11 @@ async function createCountTables(db: Kysely<unknown>): Promise<void> {
   await createUsageTable(db);
   await createWriterTable(db);
   await createQuotaTable(db);
+}
+
+async function createUsageDetails(db: Kysely<unknown>): Promise<void> {
+  await createUsageDetail(db);
+  await createRequestTable(db);
 }
 
 async function createJobs(db: Kysely<unknown>, kind: DatabaseKind): Promise<void> {

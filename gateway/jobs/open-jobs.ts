@@ -9,6 +9,7 @@ import { withStore } from '../database/store-error.js';
 import { limitsByDefault } from '../limits/limiter.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { TenantHelpers } from '../recipes/tenant-helpers.js';
+import type { UsageMeter } from '../usage/meter.js';
 import type { Webhooks } from '../webhooks/sender.js';
 import { createJobs } from './jobs.js';
 import type { JobQueue } from './queue/job-queue.js';
@@ -34,6 +35,7 @@ interface JobsOptions extends Pick<ItemParts, 'keys' | 'limiter' | 'reuse' | 'tr
   work: Pick<ItemParts, 'files' | 'inboundBudget' | 'bodyLimits' | 'imageLimits' | 'inline'> & {
     pool: Pick<Pool, 'ticket' | 'handBack'>;
   };
+  usage: Pick<UsageMeter, 'recordRequest'>;
   webhooks: Pick<Webhooks, 'wake'>;
   /** Whether this process works on items itself, when no call wants a thread. */
   works: boolean;
@@ -104,6 +106,7 @@ export async function openJobs(options: JobsOptions) {
           ...options,
           ...options.work,
           ...{ store, queue, results, retryPolicy, observeItem },
+          recordRequest: options.usage.recordRequest,
           mostResultBytes: config.maxResultBytes,
           onJobsEnded(ended) {
             // Input files are of no use any more. Those that stay are removed in a later round of `cleanup`.

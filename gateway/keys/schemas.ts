@@ -27,7 +27,7 @@ export const recipeName = {
 /** A scope for one recipe of the key's tenant, which may be made later: a regular expression. */
 export const recipeScope = `^${recipesFolder}${recipeName.pattern.slice(1)}`;
 
-const keyId = {
+export const keyId = {
   type: 'string',
   pattern: '^key_[0-9A-Za-z]{1,40}$',
   form: "a key's id such as key_4fGhJ2kLm9Qr",

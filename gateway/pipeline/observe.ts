@@ -34,7 +34,7 @@ export function observe(observers: Observers): CallMiddleware {
 
 function record({ metrics, usage }: Observers, state: CallState, outcome: RequestOutcome, bytesOut: number) {
   const { status, ms, answered } = outcome;
-  const { helper, caller, taskMs, bytesIn } = state;
+  const { helper, caller, taskMs, bytesIn, requestId, dryrun } = state;
   const code = state.code ?? (answered ? 'ok' : 'gone');
   metrics.observe({ service: helper?.id ?? null, code, seconds: ms / 1000, taskMs });
   if (!helper || !caller) return;
@@ -43,6 +43,7 @@ function record({ metrics, usage }: Observers, state: CallState, outcome: Reques
     key: caller.keyId,
     service: helper.id,
     status: answered ? (state.cameTo ?? status) : status,
+    ...{ code, ms, requestId, dryrun },
     bytesIn,
     bytesOut,
     cpuMs: taskMs,

@@ -3,8 +3,19 @@ import type { BatchWriter, PendingWrite } from '../database/batch-writer.js';
 import type { Access } from '../database/database.js';
 import { rowsPerTransaction, slices, sortYielding } from '../database/rows.js';
 import { requireValid } from '../errors.js';
+import { bucketOf } from './histogram.js';
 import { createUsageInput, readUsage, type UsagePage, type UsageQuery } from './report.js';
-import { addUsageRows, compareUsageRows, dayMs, dayOf, type UsageTable, type UsageTables } from './store.js';
+import { createRequestLog, type RequestLimits } from './requests.js';
+import {
+  addUsageRows,
+  compareUsageRows,
+  dayMs,
+  dayOf,
+  noSums,
+  type Sums,
+  type TallyRow,
+  type UsageTables,
+} from './store.js';
 
 export type UsageMeter = ReturnType<typeof createUsageMeter>;
 
@@ -12,19 +23,22 @@ interface UsageMeterOptions {
   access: Access<UsageTables>;
   writer: BatchWriter;
   logger: Pick<Logger, 'error'>;
+  /** Which calls are stored one by one; by default none. */
+  requests?: RequestLimits;
   /** Rows in memory at most while the database is away; default 200,000. */
   maxRows?: number;
 }
 
 /** Counts calls by UTC day, tenant, key and helper; several gateways on one database add to the same rows. */
-export function createUsageMeter({ access, writer, logger, maxRows }: UsageMeterOptions) {
+export function createUsageMeter({ access, writer, logger, requests, maxRows }: UsageMeterOptions) {
   const input = createUsageInput();
+  const log = createRequestLog(access, requests);
   let tally = createTally(maxRows);
   let overflowed = false;
 
   // In one order everywhere: gateways that write the same rows then lock them one after the other, and rows that lie beside each
   // other on SQLite's pages are written together, which costs it half.
-  async function* writes(rows: UsageTable[]): AsyncGenerator<PendingWrite> {
+  async function* writes(rows: TallyRow[]): AsyncGenerator<PendingWrite> {
     for (const batch of slices(await sortYielding(rows, compareUsageRows), rowsPerTransaction)) {
       yield { write: (trx) => addUsageRows(trx.withTables<UsageTables>(), access.kind, batch) };
     }
@@ -38,16 +52,20 @@ export function createUsageMeter({ access, writer, logger, maxRows }: UsageMeter
       return writes(rows);
     },
   });
+  writer.add(log);
 
   return {
-    /** Counts a call. Synchronous and in memory: it costs the request about a microsecond. */
+    /** Counts a call and stores it as one of the last. Synchronous and in memory: it costs the request about a microsecond. */
     record(call: UsageRecord): void {
+      log.record(call);
       if (tally.add(call) || overflowed) return;
       overflowed = true;
       const message =
         'too many rows of usage are waiting for the database; calls on further rows go uncounted';
       logger.error({}, message);
     },
+    /** Stores a call that is counted elsewhere. */
+    recordRequest: log.record,
     /** A tenant's figures; at most one flush interval behind. Rejects with `invalid_input` naming what is wrong with the query. */
     async usage(tenant: string, query: UsageQuery = {}): Promise<UsagePage> {
       return readUsage(access, tenant, requireValid(input.check(query)));
@@ -67,6 +85,12 @@ export interface UsageRecord {
   /** A helper's id; not a path as it was asked for, which would let a client make rows without end. */
   service: string;
   status: number;
+  /** Of the error; `ok` where there is none. */
+  code: string;
+  /** Milliseconds from its start to the end of its answer. */
+  ms: number;
+  requestId: string;
+  dryrun?: boolean;
   /** Bytes of the request's body, and of what was downloaded for it. */
   bytesIn: number;
   bytesOut: number;
@@ -88,12 +112,24 @@ function errorClass(status: number): 'errors_client' | 'errors_limited' | 'error
   return undefined;
 }
 
-const noErrors = { errors_client: 0, errors_limited: 0, errors_server: 0 };
-const nothing = { calls: 0, ...noErrors, bytes_in: 0, bytes_out: 0, cpu_ms: 0 };
+function addCall(
+  sums: Sums,
+  record: UsageRecord,
+  failed: ReturnType<typeof errorClass>,
+  bucket: number,
+): void {
+  sums.calls += 1;
+  sums.bytes_in += Math.trunc(amount(record.bytesIn));
+  sums.bytes_out += Math.trunc(amount(record.bytesOut));
+  sums.cpu_ms += amount(record.cpuMs);
+  if (failed) sums[failed] += 1;
+  (sums.buckets[bucket] as number) += 1;
+}
 
-/** Calls summed up by day, tenant, key and helper, in at most `maxRows` rows: it grows with keys × helpers, not with calls. */
+/** Calls summed up by day, tenant, key, helper and error, in at most `maxRows` rows: it grows with keys × helpers, not with calls. */
 export function createTally(maxRows = 200_000) {
-  const rows = new Map<string, UsageTable>();
+  const rows = new Map<string, TallyRow>();
+  let count = 0;
   let lastDay = Number.NaN;
   let lastName = '';
 
@@ -107,26 +143,38 @@ export function createTally(maxRows = 200_000) {
     return lastName;
   }
 
+  function failuresOf(row: TallyRow, code: string): Sums | undefined {
+    row.failures ??= new Map();
+    let sums = row.failures.get(code);
+    if (!sums && count < maxRows) {
+      count += 1;
+      sums = noSums();
+      row.failures.set(code, sums);
+    }
+    return sums;
+  }
+
   return {
     /** False where a further row would pass the limit; calls on known rows always count. */
     add(record: UsageRecord): boolean {
+      const { tenant, key, service } = record;
       const day = nameDay(record.at ?? Date.now());
-      const name = `${record.tenant}\n${day}\n${record.key}\n${record.service}`;
+      const name = `${tenant}\n${day}\n${key}\n${service}`;
       let row = rows.get(name);
       if (!row) {
-        if (rows.size >= maxRows) return false;
-        const { tenant, key, service } = record;
-        row = { tenant, day, key_id: key, service, ...nothing };
+        if (count >= maxRows) return false;
+        count += 1;
+        row = { tenant, day, key, service, sums: noSums() };
         rows.set(name, row);
       }
-      row.calls += 1;
-      row.bytes_in += Math.trunc(amount(record.bytesIn));
-      row.bytes_out += Math.trunc(amount(record.bytesOut));
-      row.cpu_ms += amount(record.cpuMs);
+      const bucket = bucketOf(record.ms);
       const failed = errorClass(record.status);
-      if (failed) row[failed] += 1;
-      return true;
+      addCall(row.sums, record, failed, bucket);
+      if (!failed) return true;
+      const failures = failuresOf(row, record.code);
+      if (failures) addCall(failures, record, failed, bucket);
+      return failures !== undefined;
     },
-    rows: (): UsageTable[] => [...rows.values()],
+    rows: (): TallyRow[] => [...rows.values()],
   };
 }

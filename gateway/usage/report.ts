@@ -2,7 +2,7 @@ import { compileFields, type Fields, type FieldsSchema } from '../../schemas/fie
 import { createAdminVocabulary } from '../../schemas/vocabulary.js';
 import type { Access } from '../database/database.js';
 import { inputError } from '../errors.js';
-import type { UsageTable, UsageTables } from './store.js';
+import { countColumns, type Figures, type UsageTables } from './store.js';
 
 export interface UsageQuery {
   /** First UTC day, `YYYY-MM-DD`. */
@@ -34,8 +34,10 @@ export function createUsageInput(): Fields<ValidUsageQuery> {
 }
 
 /** A day's sums of one key at one helper; `cpu_ms` to a tenth. */
-export interface UsageRow extends Omit<UsageTable, 'tenant' | 'key_id'> {
+export interface UsageRow extends Figures {
+  day: string;
   key: string;
+  service: string;
   /** The sum of the three classes. */
   errors: number;
 }
@@ -46,7 +48,15 @@ export interface UsagePage {
   next?: string;
 }
 
-function toRow({ tenant: _, day, key_id: key, service, calls, ...sums }: UsageTable): UsageRow {
+const rowColumns = ['day', 'key_id', 'service', ...countColumns, 'cpu_ms'] as const;
+
+function toRow({
+  day,
+  key_id: key,
+  service,
+  calls,
+  ...sums
+}: Omit<UsageTables['usage_daily'], 'tenant'>): UsageRow {
   const errors = sums.errors_client + sums.errors_limited + sums.errors_server;
   return { day, key, service, calls, errors, ...sums, cpu_ms: Math.round(sums.cpu_ms * 10) / 10 };
 }
@@ -62,7 +72,7 @@ export async function readUsage(
 ): Promise<UsagePage> {
   const last = after === undefined ? undefined : parseUsageCursor(after);
   const found = await run((db) => {
-    let query = db.selectFrom('usage_daily').selectAll().where('tenant', '=', tenant);
+    let query = db.selectFrom('usage_daily').select(rowColumns).where('tenant', '=', tenant);
     if (from) query = query.where('day', '>=', from);
     if (to) query = query.where('day', '<=', to);
     if (last) {

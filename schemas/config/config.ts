@@ -150,6 +150,16 @@ const settings = {
     usageDays: variable('HELPER_USAGE_DAYS', integer({ min: 1, max: 36_500 }), '400').describe(
       'Days that usage figures are stored.',
     ),
+    requests: variable(
+      'HELPER_REQUESTS',
+      integer({ min: 0, max: 10_000, note: '0 stores none' }),
+      '1000',
+    ).describe('Last calls of a tenant that are stored, with their request ids and without input.'),
+    requestsTtlSeconds: variable(
+      'HELPER_REQUESTS_TTL',
+      seconds({ min: 60, max: 31_536_000 }),
+      '24h',
+    ).describe('How long such a call is shown at most; it is deleted within a day after.'),
   }),
   ...section('Plugins and the pool', {
     pluginDirs: variable('HELPER_PLUGINS', folders, '').describe('More plugin folders.'),

@@ -4,7 +4,7 @@ import { color } from './color.js';
 import { day } from './day.js';
 import { drawable } from './drawable.js';
 import { fraction } from './fraction.js';
-import { future } from './future.js';
+import { future, moment } from './future.js';
 import type { Abilities, AnyKeyword } from './keyword.js';
 import { line } from './line.js';
 import { measure } from './measure.js';
@@ -23,7 +23,7 @@ export const helperKeywords: readonly AnyKeyword[] = [
 ];
 
 /** Those of the administration's own schemas besides. */
-export const adminKeywords: readonly AnyKeyword[] = [line, day, future, scopes];
+export const adminKeywords: readonly AnyKeyword[] = [line, day, future, moment, scopes];
 
 const keywords = [...helperKeywords, ...adminKeywords];
 const names = new Set(keywords.map(({ name }) => name));

@@ -99,7 +99,7 @@ async function createWorld(files: TestDatabase, tenants: number, keys: number) {
       tenant: tenant.id,
       key: key.id,
       service: 'text/a',
-      status: 200,
+      ...{ status: 200, code: 'ok', ms: 5, requestId: key.id },
       bytesIn: 9,
       bytesOut: 99,
       cpuMs: 0.1,

@@ -131,8 +131,8 @@ async function measureBatches(database: TestDatabase) {
   type Gateway = Awaited<ReturnType<typeof open>>;
   const write = ({ writer, meter }: Gateway, rows: number, tenant: string) => {
     for (let row = 0; row < rows; row += 1) {
-      const call = { tenant, key: `key ${row}`, service: 'a/b', status: 200 };
-      meter.record({ ...call, bytesIn: 1, bytesOut: 1, cpuMs: 1 });
+      const call = { tenant, key: `key ${row}`, service: 'a/b', status: 200, code: 'ok' };
+      meter.record({ ...call, ms: 5, requestId: 'r', bytesIn: 1, bytesOut: 1, cpuMs: 1 });
     }
     return writer.flush();
   };

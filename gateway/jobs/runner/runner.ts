@@ -5,6 +5,7 @@ import { createBatcher } from '../../database/batcher.js';
 import { groupBy } from '../../database/rows.js';
 import { isStoreAway } from '../../database/store-error.js';
 import type { Metrics } from '../../observability/metrics.js';
+import type { UsageMeter } from '../../usage/meter.js';
 import type { Job } from '../model.js';
 import type { JobQueue, Lease } from '../queue/job-queue.js';
 import type { ResultStore } from '../results/result-store.js';
@@ -26,6 +27,7 @@ type RunnerParts = ItemParts &
     pool: Pick<Pool, 'handBack'>;
     logger: Logger;
     observeItem?: Metrics['observeItem'] | undefined;
+    recordRequest?: UsageMeter['recordRequest'];
     /** Called with jobs that have come to their end here. */
     onJobsEnded?: (ended: readonly Job[]) => void;
   };
@@ -128,6 +130,9 @@ export function createRunner(parts: RunnerParts) {
       worked.written?.(isItsEnd);
       call.quota.settle?.(isItsEnd && worked.ended.end.state === 'done');
     }
+    const { usage } = worked.ended;
+    // A job's page has those that went well.
+    if (isItsEnd && usage && usage.code !== 'ok') parts.recordRequest?.(usage);
     if (isItsEnd) log.ended(call, { ms: performance.now() - began, waitMs });
     else log.endedBefore(call);
     // One that is left in the queue is found to have ended when it is leased again.

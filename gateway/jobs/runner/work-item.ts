@@ -58,6 +58,8 @@ export function createItemWork({ helpers, pipelineOf, results }: WorkItemParts) 
     let release: ((stored: boolean) => void) | undefined;
     const began = performance.now();
     // While it waited for its input or in the pool, it held up no other item; what costs no time counts as a millisecond.
+    const ended = (end: EndedItem['end'], of: { status: number; bytesOut: number }) =>
+      endedItem(call, end, { ...of, ms: performance.now() - began });
     const spent = () => Math.max(1, performance.now() - began - watch.ms + state.taskMs);
     try {
       // Before it runs: a tenant whose results have no room is to cost no work.
@@ -69,7 +71,7 @@ export function createItemWork({ helpers, pipelineOf, results }: WorkItemParts) 
       if (text === undefined) await results.put(resultName(item, item.attempt), bytes);
       const end = { state: 'done', result, ...(text === undefined ? {} : { text }) } as const;
       const bytesOut = bytes.length;
-      return { ended: ended(call, end, { status: 200, bytesOut }), spent: cost, written: release };
+      return { ended: ended(end, { status: 200, bytesOut }), spent: cost, written: release };
     } catch (thrown) {
       release?.(false);
       const { helper } = state;
@@ -86,7 +88,7 @@ export function createItemWork({ helpers, pipelineOf, results }: WorkItemParts) 
       if (again) return { again, spent: spent() };
       const { code, message, details, status } = error;
       const failed = { state: 'failed', error: { code, message, ...(details && { details }) } } as const;
-      return { ended: ended(call, failed, { status, bytesOut: 0 }), spent: spent() };
+      return { ended: ended(failed, { status, bytesOut: 0 }), spent: spent() };
     }
   };
 }
@@ -97,13 +99,19 @@ function notAgain(id: string): GatewayError {
   return new GatewayError('internal', { message });
 }
 
-function ended(
-  { item: { job, index, of }, state: { bytesIn, taskMs } }: ItemCall,
+function endedItem(
+  { item: { job, index, of }, state }: ItemCall,
   end: EndedItem['end'],
-  { status, bytesOut }: { status: number; bytesOut: number },
+  outcome: Record<'status' | 'bytesOut' | 'ms', number>,
 ): EndedItem {
   const { tenant_id: tenant, key_id: key, service } = of;
-  return { job, index, end, usage: { tenant, key, service, status, bytesIn, bytesOut, cpuMs: taskMs } };
+  const { requestId, code = 'ok', bytesIn, taskMs: cpuMs, dryrun } = state;
+  return {
+    job,
+    index,
+    end,
+    usage: { tenant, key, service, requestId, code, bytesIn, cpuMs, dryrun, ...outcome },
+  };
 }
 
 function resultOf(

@@ -27,7 +27,8 @@ const lockedMs = 100;
 /** What each of several at once may hold up the others, until all have met the lock. */
 const attemptMs = 50;
 const month = '2026-11';
-const call = { key: 'key_1', service: 'text/a', status: 200, bytesIn: 1, bytesOut: 1, cpuMs: 0 };
+const outcome = { status: 200, code: 'ok', ms: 3, requestId: 'r' };
+const call = { key: 'key_1', service: 'text/a', ...outcome, bytesIn: 1, bytesOut: 1, cpuMs: 0 };
 
 /** Every module with tables on one database, each with something in it. */
 async function createModules(files: TestDatabase) {
@@ -115,7 +116,7 @@ const operations: Operation[][] = [
     [
       'all: what is old goes',
       async ({ database, logger, meter, tenant }) => {
-        const parts = [pruneUsage(400), pruneQuotas(400), pruneWriters];
+        const parts = [...pruneUsage(400), pruneQuotas(400), pruneWriters];
         await pruneDaily({ access: database.access(), logger, parts }).close();
         return (await meter.usage(tenant)).rows;
       },

@@ -54,6 +54,10 @@ async function fill({ change }: Access<Tables>, day: string, count: number): Pro
       const of = { day, key_id: 'k', service: 'text/a', cpu_ms: 1 };
       const usage = ids.map((id) => ({ tenant: id, ...of, ...sums }));
       await trx.insertInto('usage_daily').values(usage).execute();
+      const failures = usage.map((row) => ({ ...row, code: 'internal' }));
+      await trx.insertInto('usage_failures').values(failures).execute();
+      const rollup = usage.map(({ key_id: _, ...row }) => row);
+      await trx.insertInto('usage_rollup').values(rollup).execute();
       const quotas = ids.map((id) => ({ tenant: id, month: day.slice(0, 7), used: 1 }));
       await trx.insertInto('quota_use').values(quotas).execute();
       const writers = ids.map((id) => ({ id, batch: 1, at: now - (day === old ? 31 : 29) * 86_400_000 }));
@@ -70,7 +74,7 @@ describe('pruning', () =>
       await fill(access, old, 2_500);
       await fill(access, today, 10);
       const deleted: number[][] = [];
-      const parts = [pruneUsage(400), pruneQuotas(400), pruneWriters].map((prune): Prune => {
+      const parts = [...pruneUsage(400), pruneQuotas(400), pruneWriters].map((prune): Prune => {
         const counts: number[] = [];
         deleted.push(counts);
         return async (trx, now, most) => {
@@ -83,8 +87,14 @@ describe('pruning', () =>
       const pruning = pruneDaily({ access: database.access(), logger, parts });
       while ((deleted.at(-1)?.at(-1) ?? 1_000) === 1_000) await pause(10);
       await pruning.close();
-      expect(deleted).to.deep.equal([1, 2, 3].map(() => [1_000, 1_000, 500]));
-      for (const table of ['usage_daily', 'quota_use', 'usage_writers'] as const) {
+      expect(deleted).to.deep.equal([1, 2, 3, 4, 5].map(() => [1_000, 1_000, 500]));
+      for (const table of [
+        'usage_daily',
+        'usage_failures',
+        'usage_rollup',
+        'quota_use',
+        'usage_writers',
+      ] as const) {
         const rows = await access.run((db) => db.selectFrom(table).selectAll().execute());
         expect(rows, table).to.have.length(10);
       }

@@ -15,7 +15,8 @@ const meter = createUsageMeter({ access: database.access(), writer, logger });
 
 let counted = 0;
 const timer = setInterval(() => {
-  meter.record({ tenant: 't', key: 'k', service: 's', status: 200, bytesIn: 1, bytesOut: 1, cpuMs: 0 });
+  const outcome = { status: 200, code: 'ok', ms: 1, requestId: 'r' };
+  meter.record({ tenant: 't', key: 'k', service: 's', ...outcome, bytesIn: 1, bytesOut: 1, cpuMs: 0 });
   counted += 1;
   process.send?.(counted);
 }, 5);

@@ -48,7 +48,8 @@ const result = { kind: 'json', type: 'application/json', bytes: 2, dryrun: false
 /** An item that was done, as a call that took 2 ms. */
 export function done(ref: ItemRef, at = start): EndedItem {
   const call = { tenant: 'ten_1', key: 'key_1', service: 'text/remove-stopwords' };
-  const usage = { ...call, status: 200, bytesIn: 3, bytesOut: 5, cpuMs: 2, at };
+  const outcome = { status: 200, code: 'ok', ms: 9, requestId: 'r' };
+  const usage = { ...call, ...outcome, bytesIn: 3, bytesOut: 5, cpuMs: 2, at };
   return { ...ref, end: { state: 'done', result }, usage };
 }
 

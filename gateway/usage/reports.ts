@@ -1,0 +1,80 @@
+import type { Access } from '../database/database.js';
+import { requireValid } from '../errors.js';
+import type { KeyStore } from '../keys/store.js';
+import type { KeyTables } from '../keys/tables.js';
+import { findTenant } from '../keys/tenant-changes.js';
+import { createFigures } from './figures.js';
+import { createRequestInput, type RequestLimits, type RequestTables, readRequests } from './requests.js';
+import type { UsageTables } from './store.js';
+import { createSumsInput, readSums } from './sums.js';
+
+interface ReportOptions {
+  access: Access<UsageTables & RequestTables & Pick<KeyTables, 'tenants' | 'keys'>>;
+  store: Pick<KeyStore, 'tenant'>;
+  requests: RequestLimits;
+  now?: () => number;
+}
+
+export type UsageReports = ReturnType<typeof createUsageReports>;
+
+/** What was used, with tenants by name and keys with their labels. */
+export function createUsageReports({ access, store, requests, now = Date.now }: ReportOptions) {
+  const inputs = { sums: createSumsInput(), requests: createRequestInput() };
+
+  const idOf = async (name: string | undefined) => name && (await findTenant(store, name)).id;
+
+  async function namesOf(table: 'tenants' | 'keys', ids: Iterable<string | undefined>) {
+    const given = [...new Set(ids)].filter((id) => id !== undefined);
+    if (given.length === 0) return new Map<string, string | null>();
+    const column = table === 'tenants' ? 'name' : 'label';
+    const rows = await access.run((db) =>
+      db
+        .selectFrom(table as 'tenants')
+        .select(['id', `${column as 'name'} as name`])
+        .where('id', 'in', given)
+        .execute(),
+    );
+    return new Map<string, string | null>(rows.map(({ id, name }) => [id, name]));
+  }
+
+  /** Tenants and keys that are gone are called by their ids. */
+  async function named<Row extends { tenant?: string; key?: string }>(rows: Row[]) {
+    const tenants = await namesOf(
+      'tenants',
+      rows.map(({ tenant }) => tenant),
+    );
+    const labels = await namesOf(
+      'keys',
+      rows.map(({ key }) => key),
+    );
+    return rows.map((row) => ({
+      ...row,
+      ...(row.tenant !== undefined && { tenant: tenants.get(row.tenant) ?? row.tenant }),
+      ...(row.key !== undefined && { label: labels.get(row.key) ?? null }),
+    }));
+  }
+
+  return {
+    inputs,
+    /** Whether calls are stored one by one. */
+    requestLimits: requests,
+    figures: createFigures(access, now),
+    /** Sums by one or two dimensions. */
+    async usage(query: object) {
+      const valid = requireValid(inputs.sums.check(query));
+      return named(await readSums(access, { ...valid, tenantId: await idOf(valid.tenant) }, now()));
+    },
+    /** The last calls, newest first. */
+    async requests(query: object) {
+      const valid = requireValid(inputs.requests.check(query));
+      const tenant = await idOf(valid.tenant);
+      const { ttlSeconds } = requests;
+      const { rows, ...cursors } = await readRequests(access, { ttlSeconds, now: now() }, tenant, valid);
+      const views = rows.map(({ at, key_id: key, dryrun, ...row }) => ({
+        ...{ at: new Date(at).toISOString(), ...row, key },
+        dryrun: dryrun === 1,
+      }));
+      return { requests: await named(views), ...cursors };
+    },
+  };
+}

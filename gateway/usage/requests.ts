@@ -1,0 +1,242 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { compileFields, type FieldsSchema } from '../../schemas/fields.js';
+import { parseSpan } from '../../schemas/keywords/future.js';
+import { createAdminVocabulary } from '../../schemas/vocabulary.js';
+import type { BatchSource } from '../database/batch-writer.js';
+import type { Access } from '../database/database.js';
+import type { Prune } from '../database/prune-daily.js';
+import { givenRows, rowsPerTransaction, slices } from '../database/rows.js';
+import { inputError } from '../errors.js';
+import { keyId, tenantName } from '../keys/schemas.js';
+import type { UsageRecord } from './meter.js';
+
+export interface RequestLimits {
+  /** Calls stored of a tenant; 0 stores none. */
+  most: number;
+  ttlSeconds: number;
+}
+
+/** Calls in memory between two batches, also while the database is away: the newest of each tenant. */
+const mostPending = 4_000;
+/** A tenant's oldest are deleted when this process has added a tenth to them, or as many. */
+const leastBetweenTrims = 100;
+
+const columns = [
+  'tenant',
+  'at',
+  'request_id',
+  'key_id',
+  'service',
+  'status',
+  'code',
+  'ms',
+  'dryrun',
+] as const;
+type RequestRow = Record<'tenant' | 'request_id' | 'key_id' | 'service' | 'code', string> &
+  Record<'at' | 'status' | 'ms' | 'dryrun', number>;
+
+export type RequestTables = { requests: RequestRow };
+
+/** Stores the last calls of each tenant, to be written in batches. It never has what was sent, nor a key. */
+export function createRequestLog(
+  { kind }: Pick<Access<RequestTables>, 'kind'>,
+  { most }: Pick<RequestLimits, 'most'> = { most: 0 },
+) {
+  const trimAfter = Math.max(leastBetweenTrims, most / 10);
+  let pending = new Map<string, UsageRecord[]>();
+  let count = 0;
+  /** Calls written of a tenant since its oldest were deleted. */
+  const untrimmed = new Map<string, number>();
+
+  /** Leaves the newest of a tenant. */
+  function cut(calls: UsageRecord[], to: number): void {
+    if (calls.length > to) count -= calls.splice(0, calls.length - to).length;
+  }
+
+  /** Whether there is space for one more; where it is scarce, every tenant gives up its older half. */
+  function hasSpace(): boolean {
+    if (count < mostPending) return true;
+    if (pending.size > mostPending / 2) return false;
+    for (const calls of pending.values()) cut(calls, Math.ceil(calls.length / 2));
+    return true;
+  }
+
+  function* writes() {
+    const drained = pending;
+    pending = new Map();
+    count = 0;
+    const calls = [...drained].flatMap(([, own]) => own.slice(-most));
+    for (const batch of slices(calls, rowsPerTransaction)) {
+      const rows = batch.map((call) => [
+        ...[
+          call.tenant,
+          call.at ?? Date.now(),
+          call.requestId,
+          call.key,
+          call.service,
+          call.status,
+          call.code,
+        ],
+        ...[Math.round(call.ms * 10) / 10, call.dryrun ? 1 : 0],
+      ]);
+      const due = tenantsToTrim(batch);
+      yield {
+        async write(trx: Kysely<Record<never, object>>) {
+          await sql`${insert} ${givenRows(kind, rows)} where true on conflict do nothing`.execute(trx);
+          for (const tenant of due) await trim(tenant).execute(trx);
+        },
+      };
+    }
+  }
+
+  function tenantsToTrim(batch: UsageRecord[]): string[] {
+    for (const { tenant } of batch) untrimmed.set(tenant, (untrimmed.get(tenant) ?? 0) + 1);
+    const due = [...untrimmed].filter(([, added]) => added >= trimAfter).map(([tenant]) => tenant);
+    for (const tenant of due) untrimmed.delete(tenant);
+    return due.sort();
+  }
+
+  const trim = (tenant: string) => sql`
+    delete from requests where tenant = ${tenant} and at <
+      (select at from requests where tenant = ${tenant} order by at desc limit 1 offset ${most - 1})`;
+
+  return {
+    record(call: UsageRecord): void {
+      if (most === 0 || !hasSpace()) return;
+      call.at ??= Date.now();
+      const calls = pending.get(call.tenant);
+      count += 1;
+      if (!calls) pending.set(call.tenant, [call]);
+      else if (calls.push(call) >= 2 * most) cut(calls, most);
+    },
+    drain: writes,
+  } satisfies BatchSource & { record(call: UsageRecord): void };
+}
+
+const values = columns.map((column, at) =>
+  ['at', 'status', 'dryrun'].includes(column)
+    ? `cast(value ->> ${at} as bigint)`
+    : column === 'ms'
+      ? `cast(value ->> ${at} as double precision)`
+      : `value ->> ${at}`,
+);
+const insert = sql.raw(`insert into requests (${columns.join(', ')}) select ${values.join(', ')} from`);
+
+export async function createRequestTable(db: Kysely<unknown>): Promise<void> {
+  await sql`
+    create table requests (
+      tenant text not null, at bigint not null, request_id text not null, key_id text not null, service text not null,
+      status bigint not null, code text not null, ms double precision not null, dryrun bigint not null,
+      constraint requests_pk primary key (tenant, at, request_id))`.execute(db);
+  await sql`create index requests_at on requests (at, request_id)`.execute(db);
+  await sql`create index requests_id on requests (request_id)`.execute(db);
+}
+
+/** Deletes calls that are too old to be shown. */
+export function pruneRequests({ ttlSeconds }: RequestLimits): Prune {
+  return async function pruneRequests(trx, now, most) {
+    const { numAffectedRows = 0n } = await sql`
+      delete from requests where (tenant, at, request_id) in
+      (select tenant, at, request_id from requests where at < ${now - ttlSeconds * 1000} limit ${most})
+    `.execute(trx);
+    return Number(numAffectedRows);
+  };
+}
+
+const cursor = {
+  type: 'string',
+  maxLength: 200,
+  form: 'the next or previous of another page, unchanged',
+} as const;
+
+/** What chooses calls. */
+export const requestSchema = {
+  properties: {
+    tenant: { ...tenantName, description: 'Only calls of this tenant.' },
+    key: { ...keyId, description: 'Only calls with this key.' },
+    service: { type: 'string', maxLength: 200, description: 'Only calls of this helper.' },
+    status: {
+      type: 'string',
+      pattern: '^[1-5](\\d\\d|xx)$',
+      form: 'a status such as 429, or a class such as 5xx',
+      description: 'Only calls answered with this status, or with one of this class.',
+    },
+    code: { type: 'string', maxLength: 60, description: 'Only calls with this code; `ok` is no error.' },
+    request_id: { type: 'string', maxLength: 60, description: 'The call with this `x-request-id`.' },
+    from: { type: 'string', moment: true, description: 'Only calls from this day (UTC) or time on.' },
+    to: { type: 'string', moment: true, description: 'Only calls up to this day or time, included.' },
+    after: { ...cursor, description: '`next` of another page: what is older.' },
+    before: { ...cursor, description: '`previous` of another page: what is newer.' },
+    limit: { type: 'integer', minimum: 1, maximum: 1000, default: 100, description: 'Calls a page.' },
+  },
+} as const satisfies FieldsSchema;
+
+export interface RequestQuery {
+  tenant?: string | undefined;
+  key?: string | undefined;
+  service?: string | undefined;
+  status?: string | undefined;
+  code?: string | undefined;
+  request_id?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+  after?: string | undefined;
+  before?: string | undefined;
+  limit: number;
+}
+
+export const createRequestInput = () => compileFields<RequestQuery>(createAdminVocabulary({}), requestSchema);
+
+/** Calls of the tenant with this id, or of all, newest first; cursors lead on where there are more. */
+export async function readRequests(
+  { run }: Access<RequestTables>,
+  { ttlSeconds, now }: { ttlSeconds: number; now: number },
+  tenant: string | undefined,
+  query: RequestQuery,
+) {
+  const { limit, before, after } = query;
+  const where = conditions(tenant, query, now - ttlSeconds * 1000);
+  const order = before === undefined ? 'desc' : 'asc';
+  const rows = await run((db) =>
+    db
+      .selectFrom('requests')
+      .select(columns)
+      .where(sql<boolean>`${sql.join(where, sql` and `)}`)
+      .orderBy('at', order)
+      .orderBy('request_id', order)
+      .limit(limit + 1)
+      .execute(),
+  );
+  const page = rows.slice(0, limit);
+  if (before !== undefined) page.reverse();
+  const more = rows.length > limit;
+  const [first, last] = [page[0], page.at(-1)].map((row) => row && `${row.at}.${row.request_id}`);
+  return {
+    rows: page,
+    next: (last && (before !== undefined || more) && last) || null,
+    previous: (first && (before === undefined ? after !== undefined : more) && first) || null,
+  };
+}
+
+function conditions(tenant: string | undefined, query: RequestQuery, oldest: number): RawBuilder<unknown>[] {
+  const { from, until } = parseSpan(query);
+  const { status, key, service, code, request_id } = query;
+  const where = [sql`at >= ${Math.max(from ?? 0, oldest)}`];
+  if (until !== undefined) where.push(sql`at < ${until}`);
+  for (const [column, value] of Object.entries({ tenant, key_id: key, service, code, request_id })) {
+    if (value !== undefined) where.push(sql`${sql.ref(column)} = ${value}`);
+  }
+  if (status?.endsWith('xx')) {
+    const least = Number(status[0]) * 100;
+    where.push(sql`status between ${least} and ${least + 99}`);
+  } else if (status !== undefined) where.push(sql`status = ${Number(status)}`);
+  for (const [field, sign] of [
+    ['after', sql`<`],
+    ['before', sql`>`],
+  ] as const) {
+    const [, at, id] = /^(\d{1,15})\.([\w-]{1,60})$/.exec(query[field] ?? '') ?? [];
+    if (at !== undefined) where.push(sql`(at, request_id) ${sign} (${Number(at)}, ${id})`);
+    else if (query[field] !== undefined) throw inputError([{ field, problem: `must be ${cursor.form}` }]);
+  }
+  return where;
+}

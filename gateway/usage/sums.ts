@@ -1,0 +1,229 @@
+import { type RawBuilder, sql } from 'kysely';
+import { compileFields, type FieldsSchema } from '../../schemas/fields.js';
+import { createAdminVocabulary } from '../../schemas/vocabulary.js';
+import type { Access } from '../database/database.js';
+import { inputError } from '../errors.js';
+import { keyId, tenantName } from '../keys/schemas.js';
+import { quantile } from './histogram.js';
+import {
+  addSums,
+  bucketColumns,
+  countColumns,
+  dayMs,
+  dayOf,
+  type Figures,
+  noSums,
+  type Sums,
+  type UsageTableName,
+  type UsageTables,
+} from './store.js';
+
+const dimensions = ['day', 'tenant', 'key', 'service', 'outcome', 'code'] as const;
+export type Dimension = (typeof dimensions)[number];
+const nameOf = dimensions.join('|');
+
+/** The most rows of an answer. */
+const mostRows = 10_000;
+/** Days at once where keys or errors of all tenants are read one by one. */
+const mostDaysOfAll = 31;
+
+export const sumsSchema = {
+  properties: {
+    from: { type: 'string', day: true, description: 'First UTC day; 29 days before the last if left out.' },
+    to: { type: 'string', day: true, description: 'Last UTC day, included; today if left out.' },
+    tenant: { ...tenantName, description: 'Only calls of this tenant.' },
+    key: { ...keyId, description: 'Only calls with this key.' },
+    service: { type: 'string', maxLength: 200, description: 'Only calls of this helper.' },
+    by: {
+      type: 'string',
+      default: 'day',
+      pattern: `^(${nameOf})(,(${nameOf}))?$`,
+      form: `one or two of ${dimensions.join(', ')}, with a comma between`,
+      description: `What a row is about: one or two of ${dimensions.join(', ')}.`,
+    },
+  },
+} as const satisfies FieldsSchema;
+
+export interface SumsQuery {
+  from?: string | undefined;
+  to?: string | undefined;
+  tenant?: string | undefined;
+  key?: string | undefined;
+  service?: string | undefined;
+  by: string;
+}
+
+export const createSumsInput = () => compileFields<SumsQuery>(createAdminVocabulary({}), sumsSchema);
+
+/** A row of sums: what it is about, and figures. `p50_ms` and `p95_ms` are null where no durations were counted. */
+export interface SumsRow extends Partial<Record<Dimension, string>> {
+  calls: number;
+  errors: number;
+  bytes_in: number;
+  bytes_out: number;
+  cpu_ms: number;
+  p50_ms: number | null;
+  p95_ms: number | null;
+}
+
+const columnOf = { day: 'day', tenant: 'tenant', key: 'key_id', service: 'service', code: 'code' } as const;
+type Column = Exclude<Dimension, 'outcome'>;
+type Group = { names: Partial<Record<Dimension, string>>; sums: Sums };
+
+/** Calls of a span by one or two dimensions; `tenant` is an id, and so are tenants and keys of the rows. */
+export async function readSums(
+  access: Access<UsageTables>,
+  query: SumsQuery & { tenantId?: string | undefined },
+  now: number,
+): Promise<SumsRow[]> {
+  const to = query.to ?? dayOf(now);
+  const from = query.from ?? dayOf(Date.parse(to) - 29 * dayMs);
+  const by = query.by.split(',') as Dimension[];
+  if (by[0] === by[1]) throw inputError([{ field: 'by', problem: `names ${by[0]} twice` }]);
+  const outer = by.filter((name): name is Column => name !== 'outcome' && name !== 'code');
+  const ofFailures = outer.length < by.length;
+  const { tenantId: tenant, key, service } = query;
+  const onKeys = key !== undefined || by.includes('key');
+  // Failures of all tenants are summed up by day, helper and code alone.
+  const oneByOne = onKeys || (ofFailures && by.includes('tenant'));
+  if (
+    oneByOne &&
+    tenant === undefined &&
+    key === undefined &&
+    Date.parse(to) - Date.parse(from) >= mostDaysOfAll * dayMs
+  ) {
+    const problem = `must be within ${mostDaysOfAll} days of to where ${by.join(' and ')} of all tenants are asked for; name a tenant, or choose fewer days`;
+    throw inputError([{ field: 'from', problem }]);
+  }
+  const needsService = service !== undefined || by.includes('service');
+  const read = {
+    from,
+    to,
+    tenant,
+    key,
+    service,
+    ofAll: !oneByOne && tenant === undefined && !by.includes('tenant'),
+  };
+  const totals = await readGroups(access, onKeys ? 'usage_daily' : 'usage_rollup', outer, {
+    ...read,
+    // The rollup's row of all helpers is there for one tenant alone.
+    withServices: onKeys || needsService || read.ofAll,
+  });
+  const groups = ofFailures
+    ? splitByOutcome(
+        totals,
+        await readGroups(access, 'usage_failures', [...outer, 'code'], { ...read, withServices: true }),
+        by,
+      )
+    : totals;
+  if (groups.length > mostRows) {
+    const problem = `gives more than ${mostRows} rows; choose fewer days or one dimension`;
+    throw inputError([{ field: 'by', problem }]);
+  }
+  return groups.map(toRow).sort((a, b) => compareRows(a, b, by));
+}
+
+interface GroupRead {
+  from: string;
+  to: string;
+  tenant: string | undefined;
+  key: string | undefined;
+  service: string | undefined;
+  /** Whether to read the rows that are of all tenants together. */
+  ofAll: boolean;
+  withServices: boolean;
+}
+
+const countedColumns = [...countColumns, ...bucketColumns];
+const sumsOfColumns = [
+  ...countedColumns.map((column) => sql<number>`cast(sum(${sql.ref(column)}) as bigint)`.as(column)),
+  sql<number>`sum(cpu_ms)`.as('cpu_ms'),
+];
+
+async function readGroups(
+  { run }: Access<UsageTables>,
+  table: UsageTableName,
+  by: Column[],
+  { from, to, tenant, key, service, ofAll, withServices }: GroupRead,
+): Promise<Group[]> {
+  const where: RawBuilder<unknown>[] = [sql`day between ${from} and ${to}`];
+  if (tenant !== undefined) where.push(sql`tenant = ${tenant}`);
+  else where.push(ofAll ? sql`tenant = ''` : sql`tenant <> ''`);
+  if (key !== undefined) where.push(sql`key_id = ${key}`);
+  if (service !== undefined) where.push(sql`service = ${service}`);
+  else where.push(withServices ? sql`service <> ''` : sql`service = ''`);
+  const columns = by.map((name) => columnOf[name]);
+  const rows = await run((db) =>
+    db
+      .selectFrom(table as 'usage_failures')
+      .select([...columns, ...sumsOfColumns])
+      .where(sql<boolean>`${sql.join(where, sql` and `)}`)
+      .$if(columns.length > 0, (query) => query.groupBy(columns))
+      .limit(mostRows + 1)
+      .execute(),
+  );
+  return (rows as Record<string, unknown>[]).flatMap((row) => {
+    const sums = noSums();
+    for (const column of [...countColumns, 'cpu_ms'] as const) sums[column] = Number(row[column] ?? 0);
+    sums.buckets = bucketColumns.map((column) => Number(row[column] ?? 0));
+    const names = Object.fromEntries(by.map((name) => [name, row[columnOf[name]]]));
+    // Without a group, no calls are one row too.
+    return sums.calls === 0 ? [] : [{ names, sums }];
+  });
+}
+
+const outcomes = { errors_client: '4xx', errors_limited: '429', errors_server: '5xx' } as const;
+const errorColumns = Object.keys(outcomes) as (keyof typeof outcomes)[];
+
+/** Groups as the calls in them that went well and those that did not; errors that an older gateway counted have no code. */
+function splitByOutcome(totals: Group[], failures: Group[], by: readonly Dimension[]): Group[] {
+  const split = new Map<string, Group>();
+  const of = (names: Group['names']) => by.map((name) => names[name]).join('\n');
+
+  function add(names: Group['names'], sums: Sums): void {
+    const group = split.get(of(names));
+    if (group) addSums(group.sums, sums);
+    else split.set(of(names), { names: Object.fromEntries(by.map((name) => [name, names[name]])), sums });
+  }
+
+  const outer = by.filter((name) => name !== 'outcome' && name !== 'code');
+  const outerOf = (names: Group['names']) => outer.map((name) => names[name]).join('\n');
+  const rest = new Map(totals.map((total) => [outerOf(total.names), total]));
+  for (const { names, sums } of failures) {
+    const column = errorColumns.find((column) => sums[column] > 0) ?? 'errors_server';
+    const total = rest.get(outerOf(names));
+    if (total) addSums(total.sums, sums, -1);
+    add({ ...names, outcome: outcomes[column] }, sums);
+  }
+  for (const { names, sums } of totals) {
+    for (const column of errorColumns.filter((column) => sums[column] > 0)) {
+      const uncoded = { ...noSums(), calls: sums[column], [column]: sums[column] };
+      addSums(sums, uncoded, -1);
+      add({ ...names, outcome: outcomes[column], code: `unknown_${outcomes[column]}` }, uncoded);
+    }
+    if (sums.calls > 0) add({ ...names, outcome: 'ok', code: 'ok' }, sums);
+  }
+  return [...split.values()];
+}
+
+function toRow({ names, sums }: Group): SumsRow {
+  const { calls, bytes_in, bytes_out, cpu_ms, buckets } = sums;
+  return {
+    ...names,
+    ...{ calls, errors: errorsOf(sums), bytes_in, bytes_out, cpu_ms: Math.round(cpu_ms * 10) / 10 },
+    ...{ p50_ms: quantile(buckets, 0.5), p95_ms: quantile(buckets, 0.95) },
+  };
+}
+
+export function errorsOf(sums: Pick<Figures, keyof typeof outcomes>): number {
+  return sums.errors_client + sums.errors_limited + sums.errors_server;
+}
+
+/** Newest day first, then by name. */
+function compareRows(a: SumsRow, b: SumsRow, by: readonly Dimension[]): number {
+  for (const name of by) {
+    const [left = '', right = ''] = [a[name], b[name]];
+    if (left !== right) return left < right === (name === 'day') ? 1 : -1;
+  }
+  return 0;
+}
