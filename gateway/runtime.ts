@@ -102,6 +102,7 @@ export function openRuntime(options: RuntimeOptions) {
     maxBodyBytes,
     logger,
     helpers,
+    costs: pool.costs,
     fetch: createFetchForCall(source, inboundBudget),
     log: { logLevel: logger.level, write: createHelperLog(logger) },
   };

@@ -1,9 +1,10 @@
 import { performance } from 'node:perf_hooks';
 import { Admission, type Refusal, type Release, type Requester, type Reservation } from './admission.js';
 import type { TaskHost } from './context/messages.js';
+import { Costs } from './costs.js';
 import { noMoreWork, PoolError } from './errors.js';
 import type { StopReason } from './fair-queue.js';
-import { Costs, type Job, type ScheduledTask, Scheduler, SlowedHelpers, type TaskEnd } from './scheduler.js';
+import { type Job, type ScheduledTask, Scheduler, SlowedHelpers, type TaskEnd } from './scheduler.js';
 import type { Task, TaskOutcome, WorkerSettings } from './task.js';
 import { createWorkers } from './workers.js';
 
@@ -88,9 +89,9 @@ export function createPool(options: PoolOptions) {
     running += 1;
     slowed.began(job.task);
     onStart?.(began - job.since, job.requester);
-    const end = (how: TaskEnd, ok: boolean) => {
+    const end = (how: TaskEnd, ok: boolean, ms?: number) => {
       const spent = performance.now() - began;
-      costs.learn(job.task, spent, ok);
+      costs.learn(job.task, spent, ok, ms);
       slowed.ended(job.task, how);
       running -= 1;
       settle(spent);
@@ -101,7 +102,7 @@ export function createPool(options: PoolOptions) {
     workers.run(job.task, job).then(
       (outcome) => {
         job.resolve(outcome);
-        end('in time', outcome.ok);
+        end('in time', outcome.ok, outcome.ms);
       },
       (error) => {
         job.reject(error);
@@ -224,6 +225,8 @@ export function createPool(options: PoolOptions) {
   }
 
   return {
+    /** What calls of helpers have cost, those on the main thread too. */
+    costs: costs as Pick<Costs, 'note' | 'price'>,
     /** Starts so many threads, by default all, and reports what they found; `warm` starts the others. Throws where they cannot start. */
     start: workers.start,
     /** The engine of pictures that the threads have found, or are to use. */

@@ -5,60 +5,6 @@ import { noMoreWork, type PoolError } from './errors.js';
 import { FairQueue, Heap, type StopReason } from './fair-queue.js';
 import { serviceOf, type Task, type TaskOutcome } from './task.js';
 
-/** Milliseconds below which no task is heavy: among short ones the ratio says little. */
-const shortMs = 100;
-/** Callers choose which helpers run one after another: what was not called for longest is forgotten. */
-const mostFamilies = 1_000;
-/** Slots that one task counts for at most. */
-const maxSlots = 16;
-
-/**
- * What a task is likely to cost, by what tasks of its kind have cost: those of one helper that ask for the same `variant`. Nothing here
- * knows what a variant means: one that takes long is found out by the first that ends.
- */
-export class Costs {
-  /** Running means of milliseconds by what the tasks of one helper ask for, or of one kind that is no call. */
-  readonly #families = new Map<string, Map<string, number>>();
-  #typical = 50;
-
-  /** Running mean of all tasks, in milliseconds. */
-  get typical(): number {
-    return this.#typical;
-  }
-
-  /** Milliseconds that a task is likely to take; as any, where none of its kind has ended. */
-  estimate(task: Task): number {
-    return this.#families.get(familyOf(task))?.get(variantOf(task)) ?? this.#typical;
-  }
-
-  /**
-   * Slots that it counts for: how often the lightest kind of its helper goes into it. So a helper whose calls are all alike has as
-   * many slots as there are, however long they take.
-   */
-  slots(task: Task): number {
-    const family = this.#families.get(familyOf(task));
-    const mean = family?.get(variantOf(task));
-    if (!family || mean === undefined || mean <= shortMs) return 1;
-    return Math.min(
-      maxSlots,
-      Math.max(1, Math.round(mean / Math.max(shortMs, Math.min(...family.values())))),
-    );
-  }
-
-  /** To be called with each task that ended. One that failed before its usual time says nothing of what they cost. */
-  learn(task: Task, ms: number, ok: boolean): void {
-    this.#typical = this.#typical * 0.9 + ms * 0.1;
-    const family = this.#families.get(familyOf(task)) ?? new Map<string, number>();
-    const mean = family.get(variantOf(task));
-    if (!ok && (mean === undefined || ms < mean)) return;
-    family.set(variantOf(task), mean === undefined ? ms : mean * 0.8 + ms * 0.2);
-    this.#families.delete(familyOf(task));
-    this.#families.set(familyOf(task), family);
-    const [oldest] = this.#families.keys();
-    if (this.#families.size > mostFamilies && oldest !== undefined) this.#families.delete(oldest);
-  }
-}
-
 /** How a task has ended: `late` past its deadline, `failed` before that, with its thread or unsent. */
 export type TaskEnd = 'in time' | 'late' | 'failed';
 
@@ -116,16 +62,6 @@ export class SlowedHelpers {
     this.#slowed.add(service);
     this.#onChange(service, true);
   }
-}
-
-function familyOf(task: Task): string {
-  if (task.kind !== 'call') return task.kind;
-  // A dry run of its own is another function.
-  return task.does === 'handler' ? serviceOf(task) : `${serviceOf(task)} ${task.does}`;
-}
-
-function variantOf(task: Task): string {
-  return (task.kind === 'call' && task.variant) || '';
 }
 
 /** A task that waits for a thread, or runs. */

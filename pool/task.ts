@@ -21,6 +21,8 @@ export interface CallTask {
   timeoutMs?: number;
   /** What it asks for, one of a few, where that makes its calls unlike in cost; see `Costs`. */
   variant?: string;
+  /** Pixels or characters of what it works on; see `Costs`. */
+  size?: number | undefined;
   /** In place of `plugin`, what runs on the picture, one after another; `input` has the result's `format` and `quality`. */
   steps?: readonly CallStep[];
 }
@@ -41,7 +43,7 @@ export function pluginsOf(task: Task): string[] {
 }
 
 /** Whose calls a task is one of: a helper's, or those of the same helpers one after another. */
-export function serviceOf({ context, steps }: CallTask): string {
+export function serviceOf({ context, steps }: Pick<CallTask, 'steps'> & { context: { service: string } }): string {
   return steps ? [...new Set(steps.map(({ service }) => service))].sort().join(' + ') : context.service;
 }
 

@@ -24,10 +24,15 @@ export interface RateGate {
   consume(tenant: string, rate: number, burst: number): Promise<RateState>;
 }
 
-/** One count a tenant and month, shared by all gateways. Throws what the client throws. */
+/** One count an account and month, shared by all gateways. Throws what the client throws. */
 export interface SharedQuota {
-  /** Reserves one call of `limit`; counts from `floor` where fewer calls are known there. */
-  reserve(name: string, limit: number, floor: number): Promise<{ granted: boolean; used: number }>;
+  /** Adds `amount`, of 0 as well, where less than `limit` is used; counts from `floor` where less is known there. */
+  reserve(
+    name: string,
+    limit: number,
+    floor: number,
+    amount: number,
+  ): Promise<{ granted: boolean; used: number }>;
   /** Gives a call back, but not below `floor`. */
   release(name: string, floor: number): Promise<void>;
 }
@@ -94,8 +99,9 @@ export function createMemoryRate(): RateGate {
   return createRateGate(limiter(rateWindowS), limiter(burstWindowS));
 }
 
-/** Calls that count against a tenant's quota, by calendar month. */
+/** What counts against a quota or a CPU budget, by calendar month. */
 interface QuotaRow {
+  /** The account: the id of a tenant or key for its calls, and `<id> cpu` for its CPU time in microseconds. */
   tenant: string;
   /** UTC, `YYYY-MM`. */
   month: string;
@@ -111,11 +117,11 @@ const reservedMs = 60_000;
 /** An account whose sum could not be read is not tried again with every call. */
 const retryMs = 1000;
 
-/** One tenant's calls of one month, as far as this gateway knows them. */
+/** One account of one month, as far as this gateway knows it: calls, or microseconds. */
 export class QuotaAccount {
   readonly tenant: string;
   readonly month: string;
-  /** The database's sum at the last look, calls since that are being written, and those that are not. */
+  /** The database's sum at the last look, what came since that is being written, and what is not. */
   total = 0;
   flushing = 0;
   pending = 0;
@@ -153,7 +159,12 @@ export class QuotaAccount {
 
   charge(): void {
     this.held -= 1;
-    this.pending += 1;
+    this.add(1);
+  }
+
+  /** Charges what was not held before. */
+  add(amount: number): void {
+    this.pending += amount;
     this.#onCharge(this);
   }
 
@@ -248,6 +259,8 @@ export function createQuotaLedger(access: Access<QuotaTables>) {
   }
 
   return {
+    /** An account to add to, whose sum need not be known. */
+    account: accountOf,
     /** Reads the account's sum once; where the database does not answer in time, it is read later. */
     async open(tenant: string, month: string): Promise<QuotaAccount> {
       const account = accountOf(tenant, month);
@@ -282,7 +295,7 @@ const dayMs = 86_400_000;
 /** The current month's sums are needed whatever else is deleted; two months cover every time zone's idea of it. */
 const fewestDays = 62;
 
-/** Calls that a tenant has been charged for in a month, by all gateways together. */
+/** What an account has been charged in a month, by all gateways together. */
 export async function readQuotaUse({ run }: Access<QuotaTables>, tenant: string, month: string) {
   const row = await run((db) =>
     db
@@ -325,7 +338,7 @@ export function pruneQuotas(days: number): Prune {
   };
 }
 
-/** Makes the table of what tenants have used of their quotas. No foreign keys: as usage figures, it outlives the tenants. */
+/** Makes the table of what was used of quotas and budgets. No foreign keys: as usage figures, it outlives the tenants. */
 export async function createQuotaTable(db: Kysely<unknown>): Promise<void> {
   await sql`
     create table quota_use (

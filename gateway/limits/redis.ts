@@ -139,7 +139,7 @@ const reserveScript = `
 local used = math.max(tonumber(redis.call('get', KEYS[1]) or '0'), tonumber(ARGV[2]))
 local granted = 0
 if used < tonumber(ARGV[1]) then
-  used = used + 1
+  used = used + tonumber(ARGV[4])
   granted = 1
 end
 redis.call('set', KEYS[1], string.format('%.0f', used), 'PX', ARGV[3])
@@ -163,6 +163,7 @@ declare module 'ioredis' {
       limit: number,
       floor: number,
       keepMs: number,
+      amount: number,
     ): Result<[number, number], Context>;
     quotaRelease(key: string, floor: number): Result<number, Context>;
   }
@@ -172,8 +173,9 @@ function createRedisQuota(client: Redis, prefix: string): SharedQuota {
   client.defineCommand('quotaReserve', { numberOfKeys: 1, lua: reserveScript });
   client.defineCommand('quotaRelease', { numberOfKeys: 1, lua: releaseScript });
   return {
-    async reserve(name, limit, floor) {
-      const [granted, used] = await client.quotaReserve(`${prefix}quota:${name}`, limit, floor, keepMs);
+    async reserve(name, limit, floor, amount) {
+      const key = `${prefix}quota:${name}`;
+      const [granted, used] = await client.quotaReserve(key, limit, floor, keepMs, amount);
       return { granted: granted === 1, used };
     },
     async release(name, floor) {

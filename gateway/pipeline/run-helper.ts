@@ -14,9 +14,9 @@ import {
 } from '../../pool/context/messages.js';
 import { readThrown } from '../../pool/errors.js';
 import { guard } from '../../pool/plugin.js';
-import type { CallStep, CallTask } from '../../pool/task.js';
+import type { CallKind } from '../../pool/costs.js';
+import { type CallStep, type CallTask, serviceOf } from '../../pool/task.js';
 import { restoreObjectPrototype } from '../../pool/thread-settings.js';
-import { asSchema } from '../../schemas/json-schema.js';
 import type { WholeAnswer } from '../download/exchange.js';
 import type { CheckedUrl, Source } from '../download/fetch.js';
 import { GatewayError, inputError, readHandlerError } from '../errors.js';
@@ -26,12 +26,16 @@ import { type MainHelpers, runsOnMain } from '../plugins/main-helpers.js';
 import type { Helper, HelperFunctions, Step } from '../plugins/registry.js';
 import { type AdmittedCall, runTask } from './admit.js';
 import type { SourceFound } from './fetch-source.js';
+import { type CallCosts, createKindOf, pixelsOf, timed } from './price.js';
+import type { BodyInput } from './read-input.js';
 import type { Caller, CallState, LastStage } from './stage.js';
 
 interface HandlerCall extends AdmittedCall, SourceFound {
   input: Record<string, unknown>;
   steps?: readonly Step[] | undefined;
   caller: Caller;
+  /** What came with it, also in a dry run. */
+  uploads?: BodyInput['uploads'];
 }
 
 /** The last stage of a helper's calls. */
@@ -45,7 +49,7 @@ function runPlugin(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
   const { timeoutMs: own = Number.POSITIVE_INFINITY } = declaration;
   const timeoutMs = Math.min(own, forAll.timeoutMs);
   const here = { ...forAll, timeoutMs, shipped };
-  const variantFor = variantOf(helper);
+  const kindOf = createKindOf(helper);
   const parts = forAll.helpers.partsOf(helper);
   const handlesHere = declaration.runs === 'inline' ? functions : undefined;
   // Where the result of `setup` is.
@@ -53,22 +57,23 @@ function runPlugin(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
 
   return async function runHelper(call) {
     const { state, input } = call;
+    if (state.dryrun) state.cost = priceFor(forAll, kindOf(input, call.uploads?.values()));
     if (state.dryrun && declaration.dryrun === 'operation') {
       return jsonAnswer({ operation: operationOf(helper) });
     }
     if (state.dryrun && declaration.dryrun === 'own') {
       if (!dryRunsHere) return runInPool(call, 'dryrun');
-      return runHere(call, (context) => dryRunsHere(input, context));
+      return runHere(call, 'dryrun', (context) => dryRunsHere(input, context));
     }
     if (declaration.effects) state.mayHaveActed = true;
-    if (handlesHere) return runHere(call, (context) => handlesHere.handler(input, context));
+    if (handlesHere) return runHere(call, 'handler', (context) => handlesHere.handler(input, context));
     if (!mayBeShort(functions)) return runInPool(call, 'handler');
     return (await runShort(functions, call, callHere(call), here)) ?? runInPool(call, 'handler');
   };
 
   async function runInPool(call: HandlerCall, does: CallTask['does']): Promise<Answer> {
     const { input, files, state } = call;
-    const variant = variantFor(input);
+    const { variant, size } = kindOf(input, files && Object.values(files));
     const task: CallTask = {
       kind: 'call',
       plugin,
@@ -78,23 +83,31 @@ function runPlugin(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
       ...(files ? { files } : {}),
       ...(own < forAll.timeoutMs ? { timeoutMs: own } : {}),
       ...(variant === undefined ? {} : { variant }),
+      size,
     };
     return runInThread(call, task, forAll);
   }
 
-  function runHere(call: HandlerCall, work: (context: HelperContext) => unknown): Promise<Answer> {
-    const { scope, context } = callHere(call);
-    return guarded(scope, here, async () =>
-      makeAnswer(await work(context), here.maxJsonBytes, here.maxBodyBytes),
-    );
+  function runHere(
+    call: HandlerCall,
+    does: CallTask['does'],
+    work: (context: HelperContext) => unknown,
+  ): Promise<Answer> {
+    const { scope, context, kind } = callHere(call);
+    const run = async () => makeAnswer(await work(context), here.maxJsonBytes, here.maxBodyBytes);
+    const note = (ms: number) => does === 'handler' && here.costs?.note(kind, ms);
+    return guarded(scope, here, () => timed(call.state, scope, run, note));
   }
 
   function callHere(call: HandlerCall): CallHere {
     const ids = { service, request_id: call.state.requestId };
     const scope = new MainScope(call, ids, forAll, parts);
-    return { scope, context: new HandlerContext(scope, parts) as HelperContext };
+    const kind = kindOf(call.input, call.files && Object.values(call.files));
+    return { scope, context: new HandlerContext(scope, parts) as HelperContext, kind };
   }
 }
+
+const priceFor = ({ costs }: RunOptions, kind: CallKind) => ({ cpu_ms: costs?.price(kind) ?? null });
 
 async function runInThread(
   call: HandlerCall,
@@ -123,6 +136,7 @@ function runSteps(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
   return async function runSteps(call) {
     const { state, input, files, steps = [] } = call;
     const { url, format, quality } = input;
+    const variant = typeof format === 'string' ? { variant: format } : {};
     if (state.dryrun) {
       const reports: unknown[] = [];
       for (const step of steps) {
@@ -132,6 +146,8 @@ function runSteps(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
         });
         reports.push(answer.kind === 'bytes' ? null : JSON.parse(jsonText(answer)));
       }
+      const service = serviceOf({ context: { service: helper.id }, steps: steps.map(taskOf) });
+      state.cost = priceFor(forAll, { service, ...variant, size: pixelsOf(call.uploads?.values() ?? []) });
       const result = { format: formatOf(steps, format), ...(quality === undefined ? {} : { quality }) };
       return jsonAnswer({
         operation: operationOf(helper),
@@ -153,7 +169,8 @@ function runSteps(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
         forAll.timeoutMs,
         own.reduce((sum, ms) => sum + ms, 0),
       ),
-      ...(typeof format === 'string' ? { variant: format } : {}),
+      ...variant,
+      size: pixelsOf(Object.values(files ?? {})),
     };
     return runInThread(call, task, forAll);
   };
@@ -185,16 +202,19 @@ export interface RunOptions {
   maxBodyBytes?: number | undefined;
   logger: Pick<Logger, 'error'>;
   helpers: MainHelpers;
+  costs?: CallCosts;
 }
 
-interface RunHereOptions extends Pick<RunOptions, 'timeoutMs' | 'maxJsonBytes' | 'maxBodyBytes' | 'logger'> {
+interface RunHereOptions
+  extends Pick<RunOptions, 'timeoutMs' | 'maxJsonBytes' | 'maxBodyBytes' | 'logger' | 'costs'> {
   /** The package's own code settles and lets no error escape. */
   shipped?: boolean | undefined;
 }
 
 interface CallHere {
   context: HelperContext;
-  scope: CallScope;
+  scope: CallScope & { waitedMs?: number };
+  kind: CallKind;
 }
 
 /** The functions of a pool helper whose `inline` says which calls are short. */
@@ -208,7 +228,7 @@ export function mayBeShort(functions: HelperFunctions | undefined): functions is
 export function runShort(
   functions: ShortFunctions,
   { state, input }: { state: Pick<CallState, 'taskMs'>; input: Record<string, unknown> },
-  { scope, context }: CallHere,
+  { scope, context, kind }: CallHere,
   options: RunHereOptions,
 ): Promise<Answer | undefined> {
   return guarded(scope, options, async () => {
@@ -217,12 +237,9 @@ export function runShort(
     if (typeof isShort !== 'boolean')
       throw new Error(`inline must return true or false, but it returned ${nameOf(isShort)}`);
     if (!isShort) return undefined;
-    const began = performance.now();
-    try {
-      return makeAnswer(await functions.handler(input, context), options.maxJsonBytes, options.maxBodyBytes);
-    } finally {
-      state.taskMs += performance.now() - began;
-    }
+    const run = async () =>
+      makeAnswer(await functions.handler(input, context), options.maxJsonBytes, options.maxBodyBytes);
+    return timed(state, scope, run, (ms) => options.costs?.note(kind, ms));
   });
 }
 
@@ -256,13 +273,6 @@ async function guarded<T>(
   }
 }
 
-/** The requested picture format, where the schema lists a few: the pool has a mean cost of each. */
-export function variantOf({ declaration }: Helper): (given: Record<string, unknown>) => string | undefined {
-  const { choice, enum: listed } = asSchema(asSchema(declaration.input.properties).format);
-  if (choice === undefined && listed === undefined) return () => undefined;
-  return ({ format }) => (typeof format === 'string' ? format : undefined);
-}
-
 /** The preview of an answer for a client that cannot show every picture. */
 export interface PreviewRequest {
   needsPreview(answer: BodyAnswer): boolean;
@@ -289,6 +299,10 @@ export class MainScope extends CallScope {
   readonly #call: FetchingCall;
   readonly #fetchForCall: FetchForCall;
   #fetches: AbortController | undefined;
+  #fetching = 0;
+  #fetchingSince = 0;
+  /** Milliseconds in which it waited for fetches. */
+  waitedMs = 0;
 
   constructor(
     call: FetchingCall,
@@ -310,10 +324,15 @@ export class MainScope extends CallScope {
   protected override async ask(request: FetchRequest): Promise<Fetched> {
     this.#fetches ??= this.#abortWithCall();
     const { signal } = this.#fetches;
+    if (this.#fetching === 0) this.#fetchingSince = performance.now();
+    this.#fetching += 1;
     try {
       return await this.#fetchForCall(this.#call, request, signal);
     } catch (error) {
       throw signal.aborted ? signal.reason : fetchError(toFetchRefusal(error));
+    } finally {
+      this.#fetching -= 1;
+      if (this.#fetching === 0) this.waitedMs += performance.now() - this.#fetchingSince;
     }
   }
 

@@ -6,6 +6,7 @@ import type { KeyLimits } from '../keys/model.js';
 import type { ActiveKey } from '../keys/verifier.js';
 import type { Step, Trace, Tracing } from '../observability/tracing.js';
 import type { Helper } from '../plugins/registry.js';
+import type { CallPrice } from './price.js';
 
 /** What the answer, the log, metrics and usage need of a call, however far it came. Stages hand on what others need. */
 export class CallState {
@@ -27,6 +28,8 @@ export class CallState {
   mayHaveActed?: true;
   /** Milliseconds spent on the call's tasks, in a worker or on the main thread. */
   taskMs = 0;
+  /** Of a dry run: what the call is likely to cost. */
+  cost?: CallPrice;
   /** Set where all callers get the same body: a page or one of its files. */
   sharedBody?: true;
   /** Absent for an error and for OPTIONS. */

@@ -1,20 +1,25 @@
+import { readFile } from 'node:fs/promises';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { HandlerContext } from '../../pool/context/handler-context.js';
 import { readThrown } from '../../pool/errors.js';
+import { probeImage } from '../../pool/image/header.js';
 import type { Pool } from '../../pool/pool.js';
+import { asSchema } from '../../schemas/json-schema.js';
 import { loadColorNames } from '../../schemas/keywords/color-phrase.js';
 import { loadUndici } from '../download/connection.js';
 import type { HelperContext } from '../helper.js';
 import { noKeyLimits, noLimits } from '../keys/model.js';
 import { reportExitDuring } from '../plugins/import-plugin.js';
+import { examplePicture } from '../plugins/paths.js';
 import type { Helper, Registry } from '../plugins/registry.js';
-import { MainScope, mayBeShort, type RunOptions, runShort } from './run-helper.js';
-import type { Caller } from './stage.js';
+import { createKindOf } from './price.js';
+import { MainScope, mayBeShort, type RunOptions, runHelper, runShort } from './run-helper.js';
+import { type Caller, CallState } from './stage.js';
 
 interface FirstCallsOptions {
   registry: Registry;
-  pool: Pick<Pool, 'stats' | 'warm'>;
+  pool: Pick<Pool, 'stats' | 'warm' | 'ticket'>;
   inline: RunOptions;
   logger: Pick<Logger, 'error'>;
 }
@@ -22,8 +27,13 @@ interface FirstCallsOptions {
 /** Early calls go first, but hold up the other threads for this time at most. */
 const longestPoolWaitMs = 1_000;
 const waitMs = 20;
+/** Before it is learnt what pictures cost: a start has enough to do. */
+const learnAfterMs = 1_000;
 
-/** Loads what the first calls of most gateways need, and starts the remaining threads, once the gateway is ready. */
+/**
+ * Loads what the first calls of most gateways need, and starts the remaining threads, once the gateway is ready. Then learns what shipped
+ * helpers cost.
+ */
 export function loadForFirstCalls({ registry, pool, inline, logger }: FirstCallsOptions) {
   let isClosed = false;
   const helpers = [...registry.values()];
@@ -33,6 +43,8 @@ export function loadForFirstCalls({ registry, pool, inline, logger }: FirstCalls
     loadUndici,
     loadColorNames,
     () => pool.warm(),
+    () => setTimeout(learnAfterMs, undefined, { ref: false }),
+    ...helpers.filter(({ shipped }) => shipped).flatMap((helper) => exampleCalls(helper, pool, inline)),
   ];
 
   async function load(): Promise<void> {
@@ -56,6 +68,28 @@ export function loadForFirstCalls({ registry, pool, inline, logger }: FirstCalls
   };
 }
 
+/**
+ * Runs a helper of pictures once for each format, on the shipped picture and behind all calls, so that a dry run can say what one costs.
+ * What fails, as where the engine lacks a format, stays unknown.
+ */
+function exampleCalls(helper: Helper, pool: Pick<Pool, 'ticket'>, inline: RunOptions) {
+  const { declaration, parameters } = helper;
+  if (!declaration.files.some(({ kind }) => kind === 'image')) return [];
+  const run = runHelper(helper, inline);
+  const formats = Object.keys(asSchema(asSchema(declaration.input.properties).format).choice ?? { '': [] });
+  return formats.map((format) => async () => {
+    const inputs = declaration.examples.map((example) => ({ ...example.input, ...(format ? { format } : {}) }));
+    const checked = inputs.map((input) => parameters.check(input, { dryrun: false, uploaded: ['file'] }));
+    const valid = checked.find(({ problems }) => problems.length === 0);
+    if (!valid) return;
+    const bytes = new Uint8Array(await readFile(examplePicture));
+    const files = { file: { bytes, type: 'image/jpeg', header: probeImage(bytes) } };
+    const ticket = pool.ticket({ tenant: tenant.id, weight: 1, most: null, background: true });
+    const call = { state: new CallState('warm-up'), bodyBytes: 0, caller, ticket: () => ticket };
+    await run({ ...call, input: valid.input, files }).catch(() => undefined);
+  });
+}
+
 const tenant = { id: 'warm-up', name: 'warm-up', weight: 1, limits: noLimits };
 const caller: Caller = { tenant, keyId: 'warm-up', keyLimits: noKeyLimits, scopes: null };
 
@@ -64,6 +98,7 @@ export async function warmUp(helpers: Iterable<Helper>, options: RunOptions): Pr
   for (const helper of helpers) {
     const { id: service, file, declaration, functions, parameters, shipped } = helper;
     const parts = options.helpers.partsOf(helper);
+    const kindOf = createKindOf(helper);
     if (!mayBeShort(functions) || declaration.effects) continue;
     for (const { input: example } of declaration.examples) {
       const { input, problems } = parameters.check(example, { dryrun: false });
@@ -72,8 +107,13 @@ export async function warmUp(helpers: Iterable<Helper>, options: RunOptions): Pr
       const state = { taskMs: 0, bytesIn: 0, signal: new AbortController().signal };
       const call = { state, input, caller };
       const scope = new MainScope(call, { service, request_id: 'warm-up' }, options, parts);
-      const its = { scope, context: new HandlerContext(scope, parts) as HelperContext };
-      const run = async () => runShort(functions, call, its, { ...options, shipped });
+      const its = { scope, context: new HandlerContext(scope, parts) as HelperContext, kind: kindOf(input) };
+      // Twice: the first time says what it costs to compile, and not what calls cost.
+      const { costs, ...unlearnt } = options;
+      const run = async () => {
+        await runShort(functions, call, its, { ...unlearnt, shipped });
+        if (shipped) await runShort(functions, call, its, { ...options, shipped });
+      };
       // Keeps the process running until the timeout of an example that never settles.
       const awake = setInterval(() => {}, options.timeoutMs);
       try {

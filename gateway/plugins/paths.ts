@@ -1,6 +1,11 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
+/** The picture that helpers are tested with. The build leaves pictures among the sources. */
+export const examplePicture = fileURLToPath(
+  new URL('plugins/media/example.jpg', import.meta.resolve('helper-gateway/package.json')),
+);
+
 /** This package's version. */
 export const { version } = createRequire(import.meta.url)('helper-gateway/package.json') as {
   version: string;

@@ -6,7 +6,7 @@ import type { PluginProblem } from '../plugins/discover.js';
 /** What a process asks of the counts that the supervisor keeps for all. */
 export type CountRequest =
   | { kind: 'rate'; tenant: string; rate: number; burst: number }
-  | { kind: 'reserve'; name: string; limit: number; floor: number }
+  | { kind: 'reserve'; name: string; limit: number; floor: number; amount: number }
   | { kind: 'release'; name: string; floor: number };
 
 export type CountAnswer = RateState | { granted: boolean; used: number } | null;

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { createMemoryRate, type RateState, type SharedCounts } from '../limits/counters.js';
 import type { CountAnswer, CountRequest, FromProcess } from './messages.js';
 
-/** The counts of all processes of a host, as Redis would keep them: rates by window; quotas by tenant and month, raised to what a process read in the database. */
+/** The counts of all processes of a host, as Redis would keep them: rates by window; quotas by account and month, raised to what a process read in the database. */
 export function createCounts() {
   const rate = createMemoryRate();
   /** By month, then by name. */
@@ -30,8 +30,9 @@ export function createCounts() {
       return null;
     }
     const granted = used < request.limit;
-    month.set(name, granted ? used + 1 : used);
-    return { granted, used: granted ? used + 1 : used };
+    const total = granted ? used + request.amount : used;
+    month.set(name, total);
+    return { granted, used: total };
   }
 
   return { answer: (requests: readonly CountRequest[]) => Promise.all(requests.map(answerOne)) };
@@ -102,7 +103,7 @@ export function createCountsClient(
     },
     rate: { consume: (tenant, rate, burst) => ask<RateState>({ kind: 'rate', tenant, rate, burst }) },
     quota: {
-      reserve: (name, limit, floor) => ask({ kind: 'reserve', name, limit, floor }),
+      reserve: (name, limit, floor, amount) => ask({ kind: 'reserve', name, limit, floor, amount }),
       release: (name, floor) => ask<null>({ kind: 'release', name, floor }).then(() => undefined),
     },
     outageShare,

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Admission, type Release } from '../../pool/admission.js';
+import { Costs } from '../../pool/costs.js';
 import {
-  Costs,
   type Job,
   type ScheduledTask,
   Scheduler,

@@ -141,7 +141,7 @@ function failureLines(id: string, { stage, reason, input, files }: Failure, name
   const fields = helpers.find((each) => each.id === id)?.declaration.files ?? [];
   const samples = files.map((field) => {
     const kind = fields.find((each) => each.field === field)?.kind;
-    return ` --${field} ${kind === 'image' ? quoteWord(samplePicture) : 'FILE'}`;
+    return ` --${field} ${kind === 'image' ? quoteWord(examplePicture) : 'FILE'}`;
   });
   const served = folder === undefined ? '' : `HELPER_PLUGINS=${quoteWord(folder)} `;
   const line = `${served}${callLine(id, input, command)}${samples.join('')}`;
@@ -293,11 +293,6 @@ function failureReason({ code, message, details, cause }: GatewayError, { file }
   return `${thrown.name ?? 'Error'}: ${thrown.message}${exitHint(thrown)}${place ? ` (${place})` : ''}`;
 }
 
-/** The picture that helpers are tested with. The build leaves pictures among the sources. */
-const samplePicture = fileURLToPath(
-  new URL('plugins/media/example.jpg', import.meta.resolve('helper-gateway/package.json')),
-);
-
 /** 24 × 16 blue pixels, for helpers that accept no JPEG. */
 const smallPng =
   'iVBORw0KGgoAAAANSUhEUgAAABgAAAAQCAMAAAA7+k+nAAAAA1BMVEUwcMA3SmMMAAAACXBIWXMAAAPoAAAD6AG1e1JrAAAADklEQVQYlWNgGAWDCQAAAZAAAdjzlT8AAAAASUVORK5CYII=';
@@ -309,7 +304,7 @@ function sampleFile({ kind, types, maxBytes }: FileField): FileBytes {
     return { bytes: new Uint8Array(Buffer.from(smallPng, 'base64')), type, name: 'example.png' };
   }
   if (kind === 'image')
-    return { bytes: new Uint8Array(readFileSync(samplePicture)), type: 'image/jpeg', name: 'example.jpg' };
+    return { bytes: new Uint8Array(readFileSync(examplePicture)), type: 'image/jpeg', name: 'example.jpg' };
   const bytes = new TextEncoder().encode('name,size\none,1\n'.slice(0, maxBytes));
   return { bytes, type: type ?? 'text/plain', name: 'example.txt' };
 }

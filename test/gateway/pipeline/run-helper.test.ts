@@ -1,7 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { expect } from 'chai';
 import type { HelperContext } from '../../../gateway/helper.js';
-import { runShort, variantOf } from '../../../gateway/pipeline/run-helper.js';
+import { variantOf } from '../../../gateway/pipeline/price.js';
+import { runShort } from '../../../gateway/pipeline/run-helper.js';
 import { PlainScope } from '../../pool/context/plain-scope.js';
 
 /** Computes for 5 ms. */
@@ -12,7 +13,7 @@ function compute(): Record<string, unknown> {
 
 describe('a short call on the main thread', () => {
   const scope = new PlainScope({ service: 'text/some', request_id: 'some' });
-  const its = { scope, context: scope.ids as HelperContext };
+  const its = { scope, context: scope.ids as HelperContext, kind: { service: 'text/some' } };
   const options = { timeoutMs: 1000, maxJsonBytes: 1000, logger: { error() {} } };
 
   async function run(isShort: boolean, handler = compute) {

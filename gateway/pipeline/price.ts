@@ -1,0 +1,76 @@
+import { performance } from 'node:perf_hooks';
+import type { CallKind, Costs, Price } from '../../pool/costs.js';
+import { probeImage } from '../../pool/image/header.js';
+import type { FileBytes } from '../../pool/task.js';
+import { asSchema } from '../../schemas/json-schema.js';
+import type { Helper } from '../plugins/registry.js';
+import type { CallState } from './stage.js';
+
+/** What calls have cost, and are likely to cost. */
+export type CallCosts = Pick<Costs, 'note' | 'price'>;
+
+/** What a dry run says that the call will cost; null where none of its kind has run in this process. */
+export interface CallPrice {
+  cpu_ms: Price | null;
+}
+
+type Files = Iterable<Pick<FileBytes, 'header' | 'bytes'>>;
+
+/** Pixels of all pictures among them; undefined where there is none. */
+export function pixelsOf(files: Files): number | undefined {
+  let pixels: number | undefined;
+  for (const { header, bytes } of files) {
+    // A dry run checks no upload, which may then be anything.
+    const { width = 0, height = 0, frames = 1 } = header ?? probeImage(bytes) ?? {};
+    if (width > 0) pixels = (pixels ?? 0) + width * height * frames;
+  }
+  return pixels;
+}
+
+/** The requested picture format, where the schema lists a few: the pool has a mean cost of each. */
+export function variantOf({ declaration }: Helper): (given: Record<string, unknown>) => string | undefined {
+  const { choice, enum: listed } = asSchema(asSchema(declaration.input.properties).format);
+  if (choice === undefined && listed === undefined) return () => undefined;
+  return ({ format }) => (typeof format === 'string' ? format : undefined);
+}
+
+/** Finds the kind of a helper's calls, by which their cost is known. */
+export function createKindOf(helper: Helper): (input: Record<string, unknown>, files?: Files) => CallKind {
+  const { id: service, declaration } = helper;
+  const takesPictures = declaration.files.some(({ kind }) => kind === 'image');
+  const variantFor = variantOf(helper);
+  return (input, files = []) => ({
+    service,
+    variant: variantFor(input),
+    size: takesPictures ? pixelsOf(files) : charactersOf(input),
+  });
+}
+
+function charactersOf(input: Record<string, unknown>): number {
+  let characters = 0;
+  for (const name in input) {
+    const value = input[name];
+    if (typeof value === 'string') characters += value.length;
+  }
+  return characters;
+}
+
+/** Counts the time of a handler on the main thread, less what it waited for its fetches: other calls ran meanwhile. */
+export async function timed<T>(
+  state: Pick<CallState, 'taskMs'>,
+  scope: { waitedMs?: number },
+  work: () => Promise<T>,
+  onEnd?: (ms: number) => void,
+): Promise<T> {
+  const began = performance.now();
+  let hasEnded = false;
+  try {
+    const made = await work();
+    hasEnded = true;
+    return made;
+  } finally {
+    const ms = performance.now() - began - (scope.waitedMs ?? 0);
+    state.taskMs += ms;
+    if (hasEnded) onEnd?.(ms);
+  }
+}
