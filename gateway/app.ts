@@ -197,7 +197,7 @@ function allowOrigins(origins: readonly string[]): Koa.Middleware<CallState> {
     allowHeaders:
       'authorization,content-type,idempotency-key,if-none-match,mcp-method,mcp-name,mcp-protocol-version',
     exposeHeaders:
-      'x-request-id,retry-after,ratelimit,ratelimit-policy,etag,x-cache,location,idempotency-replayed',
+      'x-request-id,retry-after,ratelimit,ratelimit-policy,etag,x-cache,x-cost-ms,location,idempotency-replayed',
     maxAge: 86400,
     // respond() answers errors later, and keeps headers that are set.
     keepHeadersOnError: true,

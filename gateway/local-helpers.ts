@@ -83,7 +83,10 @@ export function createLocalHelpers({
     async call(helper: Helper, input: GivenInput, signal?: AbortSignal): Promise<Reply> {
       const { query, body, uploads = noUploads, shown } = input;
       const state = new CallState(randomUUID(), signal && AbortSignal.any([signal]));
-      const meta = () => ({ service: helper.id, dryrun: state.dryrun, request_id: state.requestId });
+      const meta = () => {
+        const { dryrun, requestId, cost } = state;
+        return { service: helper.id, dryrun, request_id: requestId, ...(cost && { cost }) };
+      };
       const given = { query: query ?? { values: new Map(), problems: [] }, text: body, uploads, shown };
       try {
         await inline.helpers.prepare(helper);

@@ -25,6 +25,11 @@ export interface Price {
   p95: number;
 }
 
+/** What a dry run says of the call; null where none of its kind has ended in this process. */
+export interface CallPrice {
+  cpu_ms: Price | null;
+}
+
 interface Family {
   /** Running means of milliseconds in the pool, by variant. */
   means: Map<string, number>;
@@ -60,10 +65,7 @@ export class Costs {
     const means = this.#families.get(familyOf(task))?.means;
     const mean = means?.get(variantOf(task));
     if (!means || mean === undefined || mean <= shortMs) return 1;
-    return Math.min(
-      maxSlots,
-      Math.max(1, Math.round(mean / Math.max(shortMs, Math.min(...means.values())))),
-    );
+    return Math.min(maxSlots, Math.max(1, Math.round(mean / Math.max(shortMs, Math.min(...means.values())))));
   }
 
   /**
@@ -198,8 +200,11 @@ function priceOf(shifted: readonly Shifted[]): Price {
   const ordered = [...counts].sort(([a], [b]) => a - b);
   const edgeOf = (part: number) => {
     let below = 0;
-    const found = ordered.find(([, count]) => (below += count) >= part * total);
-    return (found?.[0] ?? 0) + 1;
+    for (const [bucket, count] of ordered) {
+      below += count;
+      if (below >= part * total) return bucket + 1;
+    }
+    return 0;
   };
   // A few calls do not show how dear the dearest are.
   const margin = total < enough ? perDoubling : 0;

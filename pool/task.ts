@@ -43,7 +43,10 @@ export function pluginsOf(task: Task): string[] {
 }
 
 /** Whose calls a task is one of: a helper's, or those of the same helpers one after another. */
-export function serviceOf({ context, steps }: Pick<CallTask, 'steps'> & { context: { service: string } }): string {
+export function serviceOf({
+  context,
+  steps,
+}: Pick<CallTask, 'steps'> & { context: { service: string } }): string {
   return steps ? [...new Set(steps.map(({ service }) => service))].sort().join(' + ') : context.service;
 }
 

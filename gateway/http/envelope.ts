@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'koa';
+import type { CallPrice } from '../../pool/costs.js';
 import { type ErrorCode, GatewayError, toGatewayError } from '../errors.js';
 
 export interface Meta {
@@ -7,6 +8,8 @@ export interface Meta {
   service: string | null;
   dryrun: boolean;
   request_id: string;
+  /** Of a dry run: what the call is likely to cost. */
+  cost?: CallPrice;
 }
 
 export const envelopeType = 'application/json; charset=utf-8';

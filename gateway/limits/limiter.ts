@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { BatchWriter } from '../database/batch-writer.js';
 import type { Access } from '../database/database.js';
-import type { TenantLimits } from '../keys/model.js';
+import type { KeyLimits, TenantLimits } from '../keys/model.js';
 import {
   burstWindowS,
   createMemoryRate,
@@ -40,9 +40,11 @@ export function limitsByDefault(config: {
   return { rate, burst, monthlyQuota, inFlight, monthlyCpuMs };
 }
 
+/** Whose call it is: what it may is bounded by the tenant's limits, and by the key's own below them. */
 export interface LimitedTenant {
   id: string;
   limits: EffectiveLimits;
+  key?: { id: string; limits: KeyLimits };
 }
 
 /**
@@ -74,10 +76,14 @@ type LimitVerdict =
       headers: Record<string, string>;
       /** To be called once with the answer's status: only one below 400 costs quota. */
       settle(status: number): void;
+      /** To be called once with the milliseconds of CPU that the call took, whatever its answer. Gives the fields after that. */
+      charge(ms: number): Record<string, string>;
     }
   | {
       allowed: false;
       code: 'rate_limited' | 'quota_exceeded';
+      /** Whose limit is used up, and when there is more. */
+      message: string;
       retryAfter: number;
       headers: Record<string, string>;
       /** Of a quota: calls under way have the rest of it, and give it back where they fail. */
@@ -124,33 +130,37 @@ export async function createLimiter(options: LimiterOptions) {
   const ledger = createQuotaLedger(access);
   writer.add(ledger);
 
-  /** Counts a call in its rate, and says which limits are in force: a share of them where the shared counts cannot be reached. */
-  async function countRate(id: string, limits: EffectiveLimits) {
-    if (limits.rate === 0) return { limits };
+  /** Counts a call in its rate; its limits are a share of them where the shared counts cannot be reached. */
+  async function countRate(holder: Holder): Promise<LimitState> {
+    const { id, limits } = holder;
+    if (limits.rate === 0) return { ...holder };
     const rate = await shared?.run(() => shared.rate.consume(id, limits.rate, limits.burst));
-    if (rate) return { limits, rate };
+    if (rate) return { ...holder, rate };
     const inForce = shared ? shareOf(limits, shared.outageShare) : limits;
-    return { limits: inForce, rate: await ownRate.consume(id, inForce.rate, inForce.burst) };
+    return { ...holder, limits: inForce, rate: await ownRate.consume(id, inForce.rate, inForce.burst) };
   }
 
   /**
    * Reserves a call before it runs; it is charged or given back when it is answered. That makes the quota exact for parallel calls.
-   * Where nothing is shared each gateway counts its own calls and learns of the others' with every batch it writes.
+   * Where nothing is shared each gateway counts its own calls and learns of the others' with every batch it writes. Of a CPU budget
+   * `amount` 0 is reserved, which asks whether anything is left: what a call will cost is not known before it ran.
    *
    * The limiter library is no help here: it counts refused calls too, and its memory store hands a month to setTimeout, which takes
    * 24.8 days at most and fires at once for more.
    */
-  async function reserve(account: QuotaAccount, limit: number) {
-    const name = `${account.tenant}:${account.month}`;
-    const there = await shared?.run(() => shared.quota.reserve(name, limit, account.charged()));
+  async function reserve(id: string, month: string, limit: number, amount: 0 | 1) {
+    const account = await ledger.open(id, month);
+    const name = nameOf(account);
+    const there = await shared?.run(() => shared.quota.reserve(name, limit, account.charged(), amount));
     const used = account.used();
-    const here = used < limit ? { granted: true, used: used + 1 } : { granted: false, used };
+    const here = used < limit ? { granted: true, used: used + amount } : { granted: false, used };
     const { granted, ...reserved } = there ?? here;
-    if (granted) account.hold();
-    let open = true;
+    let open = granted && amount > 0;
+    if (open) account.hold();
     return {
       granted,
-      remaining: Math.max(0, limit - reserved.used),
+      left: Math.max(0, limit - reserved.used),
+      mayComeBack: () => amount > 0 && account.refuse(limit),
       settle(charge: boolean): void {
         if (!open) return;
         open = false;
@@ -161,28 +171,116 @@ export async function createLimiter(options: LimiterOptions) {
     };
   }
 
+  /** Reserves a call of the quota and looks at the CPU budget of a tenant or a key, and notes what is left. */
+  async function reserveMonth(state: LimitState, month: Month) {
+    const { id, owner, limits } = state;
+    const { monthlyQuota, monthlyCpuMs } = limits;
+    const [calls, cpu] = await Promise.all([
+      monthlyQuota === null ? undefined : reserve(id, month.name, monthlyQuota, 1),
+      monthlyCpuMs === null ? undefined : reserve(cpuAccount(id), month.name, monthlyCpuMs * microseconds, 0),
+    ]);
+    state.calls = calls?.left;
+    state.cpu = cpu?.left;
+    const settle = (charge: boolean) => calls?.settle(charge);
+    const refusing = [calls, cpu].find((each) => each && !each.granted);
+    if (!refusing) return { settle };
+    settle(false);
+    const limit = refusing === calls ? `quota of ${monthlyQuota} calls` : `CPU budget of ${monthlyCpuMs} ms`;
+    const message = `The ${owner}'s monthly ${limit} is used up; the next month begins at ${month.next}.`;
+    return { settle, refusal: { message, ...(refusing.mayComeBack() ? { reserved: true as const } : {}) } };
+  }
+
+  /** What is shared is not waited for: the order of its commands is that of the calls. */
+  function chargeCpu({ id, limits }: Holder, month: string, amount: number): void {
+    const account = ledger.account(cpuAccount(id), month);
+    const floor = account.charged();
+    account.add(amount);
+    if (!shared || limits.monthlyCpuMs === null) return;
+    void shared.run(() => shared.quota.reserve(nameOf(account), Number.MAX_SAFE_INTEGER, floor, amount));
+  }
+
   return {
-    /** Counts a call and says whether it may run. Never rejects for a Redis or a database that is away. */
-    async take({ id, limits: own }: LimitedTenant): Promise<LimitVerdict> {
-      const { limits, rate } = await countRate(id, own);
-      const { monthlyQuota } = limits;
+    /**
+     * Counts a call and says whether it may run. Its key and its tenant have to allow it, in this order: what the key refuses consumes
+     * nothing of its tenant's, and what the tenant refuses is given back to the key. Never rejects for a Redis or a database that is away.
+     */
+    async take({ id, limits, key }: LimitedTenant): Promise<LimitVerdict> {
+      const ofKey = key && limitsOfKey(key.limits);
+      const tenant: Holder = { owner: 'tenant', id, limits };
+      const holders = ofKey ? [{ owner: 'key' as const, id: key.id, limits: ofKey }, tenant] : [tenant];
       const month = monthOf(now());
-      const refused = rate !== undefined && !rate.allowed;
-      if (refused || monthlyQuota === null) {
-        const headers = rateLimitFields(limits, { rate, month });
-        if (!refused) return { allowed: true, headers, settle() {} };
-        return { allowed: false, code: 'rate_limited', retryAfter: secondsOf(rate.second), headers };
+      const states: LimitState[] = [];
+      for (const holder of holders) {
+        const state = await countRate(holder);
+        states.push(state);
+        if (state.rate && !state.rate.allowed) return refuseRate(state, rateLimitFields(states, month));
       }
-      const account = await ledger.open(id, month.name);
-      const { granted, remaining, settle } = await reserve(account, monthlyQuota);
-      const headers = rateLimitFields(limits, { rate, month, remaining });
-      if (granted) return { allowed: true, headers, settle: (status) => settle(status < 400) };
-      const reserved = account.refuse(monthlyQuota) ? { reserved: true as const } : {};
-      return { allowed: false, code: 'quota_exceeded', retryAfter: month.left, headers, ...reserved };
+      const reserved: ((charge: boolean) => void)[] = [];
+      for (const state of states) {
+        if (state.limits.monthlyQuota === null && state.limits.monthlyCpuMs === null) continue;
+        const { settle, refusal } = await reserveMonth(state, month);
+        reserved.push(settle);
+        if (!refusal) continue;
+        for (const giveBack of reserved) giveBack(false);
+        const headers = rateLimitFields(states, month);
+        return { allowed: false, code: 'quota_exceeded', retryAfter: month.left, headers, ...refusal };
+      }
+      const headers = rateLimitFields(states, month);
+      return {
+        allowed: true,
+        headers,
+        settle(status) {
+          for (const settle of reserved) settle(status < 400);
+        },
+        charge(ms) {
+          const amount = Math.round(ms * microseconds);
+          if (amount === 0) return headers;
+          let isBounded = false;
+          for (const state of states) {
+            // A tenant's is counted without a budget too, for one that it is given later in the month.
+            if (state.owner === 'tenant' || state.cpu !== undefined) chargeCpu(state, month.name, amount);
+            if (state.cpu === undefined) continue;
+            state.cpu = Math.max(0, state.cpu - amount);
+            isBounded = true;
+          }
+          return isBounded ? rateLimitFields(states, month) : headers;
+        },
+      };
     },
     /** Ends the connection to what is shared. What is charged is written by the batch writer, which is its owner's to close. */
     close: () => shared?.close(),
   };
+}
+
+const microseconds = 1000;
+/** Sums are kept in microseconds, so that short calls are charged what they cost. */
+const cpuAccount = (id: string): string => `${id} cpu`;
+const nameOf = ({ tenant, month }: QuotaAccount): string => `${tenant}:${month}`;
+
+/** Whose limits they are. */
+interface Holder {
+  owner: 'tenant' | 'key';
+  id: string;
+  limits: EffectiveLimits;
+}
+
+const resolvedKeys = new WeakMap<KeyLimits, { limits: EffectiveLimits | undefined }>();
+
+/** The limits of a key in a tenant's form; undefined where it has none of its own. */
+function limitsOfKey(own: KeyLimits): EffectiveLimits | undefined {
+  const known = resolvedKeys.get(own);
+  if (known) return known.limits;
+  const { rate, monthly_quota: monthlyQuota, monthly_cpu_ms: monthlyCpuMs } = own;
+  const has = rate !== null || monthlyQuota !== null || monthlyCpuMs !== null;
+  const limits = has ? { rate: rate ?? 0, burst: 0, monthlyQuota, inFlight: null, monthlyCpuMs } : undefined;
+  resolvedKeys.set(own, { limits });
+  return limits;
+}
+
+function refuseRate({ owner, limits, rate }: LimitState, headers: Record<string, string>) {
+  const retryAfter = rate ? secondsOf(rate.second) : 1;
+  const message = `The ${owner}'s rate, ${limits.rate} a second, is used up; come back in ${retryAfter} s.`;
+  return { allowed: false, code: 'rate_limited', retryAfter, headers, message } as const;
 }
 
 function shareOf(limits: EffectiveLimits, part: number): EffectiveLimits {
@@ -194,24 +292,27 @@ function secondsOf({ resetMs }: WindowState): number {
   return Math.max(1, Math.ceil(resetMs / 1000));
 }
 
-/** What an answer's fields are made from; a part is missing where the tenant has no such limit. */
-interface LimitState {
+/** What an answer's fields are made from; a part is missing where there is no such limit. */
+export interface LimitState extends Holder {
   rate?: RateState | undefined;
-  remaining?: number;
-  month: Month;
+  /** Calls that are left, and microseconds of CPU. */
+  calls?: number | undefined;
+  cpu?: number | undefined;
 }
 
 /** Sent with every answer, and the same until the month or the limits change. */
 const policyCache = new WeakMap<EffectiveLimits, { seconds: number; policy: string }>();
 
-function policyOf(limits: EffectiveLimits, { seconds }: Month): string {
+function policyOf({ owner, limits }: LimitState, { seconds }: Month): string {
   const last = policyCache.get(limits);
   if (last?.seconds === seconds) return last.policy;
-  const { rate, burst, monthlyQuota, inFlight } = limits;
+  const { rate, burst, monthlyQuota, inFlight, monthlyCpuMs } = limits;
+  const of = owner === 'key' ? 'key-' : '';
   const policies = [
-    rate > 0 && `"rate";q=${rate};w=${rateWindowS}`,
+    rate > 0 && `"${of}rate";q=${rate};w=${rateWindowS}`,
     rate > 0 && burst > 0 && `"burst";q=${burst};w=${burstWindowS}`,
-    monthlyQuota !== null && `"quota";q=${monthlyQuota};w=${seconds}`,
+    monthlyQuota !== null && `"${of}quota";q=${monthlyQuota};w=${seconds}`,
+    monthlyCpuMs !== null && `"${of}cpu";q=${monthlyCpuMs};w=${seconds};qu="cpu-ms"`,
     inFlight !== null && `"in-flight";q=${inFlight};qu="concurrent-requests"`,
   ];
   const policy = policies.filter(Boolean).join(', ');
@@ -219,14 +320,19 @@ function policyOf(limits: EffectiveLimits, { seconds }: Month): string {
   return policy;
 }
 
-/** Each state but the last is followed by a comma; no list is made to be joined, as this is sent with every answer. */
-function statesOf({ rate, remaining, month }: LimitState): string {
+/** No list is made to be joined, as this is sent with every answer. */
+function statesOf({ owner, rate, calls, cpu }: LimitState, { left }: Month): string {
+  const of = owner === 'key' ? 'key-' : '';
   let text = '';
-  if (rate) text = stateOf('rate', rate.second);
-  if (rate?.burst) text += `, ${stateOf('burst', rate.burst)}`;
-  if (remaining !== undefined) text += `${text === '' ? '' : ', '}"quota";r=${remaining};t=${month.left}`;
+  if (rate) text = stateOf(`${of}rate`, rate.second);
+  if (rate?.burst) text = joined(text, stateOf('burst', rate.burst));
+  if (calls !== undefined) text = joined(text, `"${of}quota";r=${calls};t=${left}`);
+  if (cpu !== undefined) text = joined(text, `"${of}cpu";r=${Math.floor(cpu / microseconds)};t=${left}`);
   return text;
 }
+
+const joined = (text: string, more: string): string =>
+  text === '' ? more : more === '' ? text : `${text}, ${more}`;
 
 function stateOf(name: string, window: WindowState): string {
   return `"${name}";r=${window.remaining};t=${secondsOf(window)}`;
@@ -234,13 +340,16 @@ function stateOf(name: string, window: WindowState): string {
 
 /**
  * The answer's `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10: lists of named policies,
- * `q` units in `w` seconds, and of their states, `r` units left, `t` seconds until there are more). Empty for a tenant
- * without limits.
+ * `q` units in `w` seconds, and of their states, `r` units left, `t` seconds until there are more): of the tenant and of the key. Empty
+ * where neither has limits.
  */
-export function rateLimitFields(limits: EffectiveLimits, state: LimitState): Record<string, string> {
+export function rateLimitFields(of: readonly LimitState[], month: Month): Record<string, string> {
   const fields: Record<string, string> = {};
-  const policy = policyOf(limits, state.month);
-  const states = statesOf(state);
+  let [policy, states] = ['', ''];
+  for (const state of of) {
+    policy = joined(policy, policyOf(state, month));
+    states = joined(states, statesOf(state, month));
+  }
   if (policy !== '') fields['RateLimit-Policy'] = policy;
   if (states !== '') fields.RateLimit = states;
   return fields;
@@ -254,6 +363,8 @@ interface Month {
   seconds: number;
   /** Whole seconds until the next one begins, at least 1. */
   left: number;
+  /** When that is, as ISO 8601. */
+  next: string;
 }
 
 /** Gives the month of moments given in epoch milliseconds; cheap for one after another of the same month. */
@@ -261,13 +372,15 @@ export function createMonthClock(): (at: number) => Month {
   let start = 0;
   let end = 0;
   let name = '';
+  let next = '';
   return function monthOf(at) {
     if (at < start || at >= end) {
       const date = new Date(at);
       start = Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
       end = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
       name = date.toISOString().slice(0, 7);
+      next = new Date(end).toISOString();
     }
-    return { name, seconds: (end - start) / 1000, left: Math.ceil((end - at) / 1000) };
+    return { name, seconds: (end - start) / 1000, left: Math.ceil((end - at) / 1000), next };
   };
 }

@@ -1,49 +1,60 @@
 import type { Answer } from '../../pool/answer.js';
 import { GatewayError, toGatewayError } from '../errors.js';
-import { scopeAllows, type TenantLimits } from '../keys/model.js';
+import { noKeyLimits, scopeAllows, type TenantLimits } from '../keys/model.js';
 import type { EffectiveLimits, Limiter } from '../limits/limiter.js';
 import type { Helper } from '../plugins/registry.js';
 import type { Call, Caller, Stage } from './stage.js';
 
-/** Checks scope, rate, then quota. All answers from here on have the RateLimit fields; failed ones cost no quota. */
+/**
+ * Checks scope, rate, quota and CPU budget, of the key and of the tenant. All answers from here on have the RateLimit fields; failed ones
+ * cost no quota. Work that was done is charged, whatever came of it.
+ */
 export function limit(
   helper: Helper,
   limiter: Pick<Limiter, 'take'>,
   limitsOf: (own: TenantLimits) => EffectiveLimits,
 ): Stage<Call & { caller: Caller }, { limits: EffectiveLimits }> {
-  return async function limit({ state, caller: { tenant, scopes } }, next) {
+  return async function limit({ state, caller: { tenant, keyId, keyLimits, scopes } }, next) {
     const limits = limitsOf(tenant.limits);
-    const verdict = await limiter.take({ id: tenant.id, limits });
+    const verdict = await limiter.take({ id: tenant.id, limits, key: { id: keyId, limits: keyLimits } });
     state.headers = verdict.headers;
     if (!scopeAllows(scopes, helper.id)) {
       // Counted like every refused call, so that its answer has the fields too; the scope comes before the limits.
       if (verdict.allowed) verdict.settle(403);
       throw new GatewayError('scope_denied');
     }
-    if (!verdict.allowed) throw new GatewayError(verdict.code, { retryAfter: verdict.retryAfter });
+    if (!verdict.allowed) throw toRefusal(verdict);
     let answer: Answer;
     try {
       answer = await next({ limits });
     } catch (error) {
       verdict.settle(toGatewayError(error).status);
+      state.headers = verdict.charge(state.taskMs);
       throw error;
     }
     // The work is done, also for a client that went away.
     verdict.settle(200);
+    state.headers = verdict.charge(state.taskMs);
     return answer;
   };
 }
 
-/** Checks the tenant's rate for a request that is no call of a helper and costs no quota. */
+export function toRefusal(verdict: Extract<Awaited<ReturnType<Limiter['take']>>, { allowed: false }>) {
+  const { code, message, retryAfter } = verdict;
+  return new GatewayError(code, { message, retryAfter });
+}
+
+/** Checks the rates for a request that is no call of a helper and costs no quota. */
 export function limitRate(
   limiter: Limiter,
   limitsOf: (own: TenantLimits) => EffectiveLimits,
 ): Stage<Call & { caller: Caller }, object> {
-  return async function limitRate({ state, caller: { tenant } }, next) {
-    const limits = { ...limitsOf(tenant.limits), monthlyQuota: null };
-    const verdict = await limiter.take({ id: tenant.id, limits });
+  return async function limitRate({ state, caller: { tenant, keyId, keyLimits } }, next) {
+    const limits = { ...limitsOf(tenant.limits), monthlyQuota: null, monthlyCpuMs: null };
+    const key = { id: keyId, limits: { ...noKeyLimits, rate: keyLimits.rate } };
+    const verdict = await limiter.take({ id: tenant.id, limits, key });
     state.headers = verdict.headers;
-    if (!verdict.allowed) throw new GatewayError(verdict.code, { retryAfter: verdict.retryAfter });
+    if (!verdict.allowed) throw toRefusal(verdict);
     return next({});
   };
 }

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { CallKind, Costs, Price } from '../../pool/costs.js';
+import type { CallKind, Costs } from '../../pool/costs.js';
 import { probeImage } from '../../pool/image/header.js';
 import type { FileBytes } from '../../pool/task.js';
 import { asSchema } from '../../schemas/json-schema.js';
@@ -8,11 +8,6 @@ import type { CallState } from './stage.js';
 
 /** What calls have cost, and are likely to cost. */
 export type CallCosts = Pick<Costs, 'note' | 'price'>;
-
-/** What a dry run says that the call will cost; null where none of its kind has run in this process. */
-export interface CallPrice {
-  cpu_ms: Price | null;
-}
 
 type Files = Iterable<Pick<FileBytes, 'header' | 'bytes'>>;
 

@@ -114,6 +114,8 @@ export function respond(outboundBudget: OutboundBudget, reportError: ReportError
 const tenantOf = ({ caller }: CallState): string => caller?.tenant.id ?? anonymous;
 
 function setCallHeaders({ res, state }: CallContext): void {
+  // To the microsecond, as it is charged.
+  if (state.helper) res.setHeader('x-cost-ms', String(Math.round(state.taskMs * 1000) / 1000));
   for (const name in state.headers) res.setHeader(name, state.headers[name] as string);
 }
 
@@ -127,8 +129,8 @@ function setAnswerHeaders(ctx: CallContext, headers: AnswerHeaders = {}): void {
   }
 }
 
-function metaOf({ helper, service, dryrun, requestId }: CallState): Meta {
-  return { service: helper?.id ?? service ?? null, dryrun, request_id: requestId };
+function metaOf({ helper, service, dryrun, requestId, cost }: CallState): Meta {
+  return { service: helper?.id ?? service ?? null, dryrun, request_id: requestId, ...(cost && { cost }) };
 }
 
 function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {

@@ -78,6 +78,8 @@ export function reuse<Needs extends CompleteCall>(
   /** Adds the headers; the helper may replace all but `x-cache`. */
   function answerWith(call: Needs, result: BodyAnswer, tag: string, found: ResultStatus): Answer {
     results.count(found);
+    // What was not made for this call costs it nothing, its input's validation included.
+    if (found !== 'miss') call.state.taskMs = 0;
     const headers: AnswerHeaders = {
       etag: etagOf(tag),
       'cache-control': cacheControl(call.caller, ttlSeconds, now()),

@@ -12,9 +12,9 @@ import {
   refusalIn,
   toFetchRefusal,
 } from '../../pool/context/messages.js';
+import type { CallKind } from '../../pool/costs.js';
 import { readThrown } from '../../pool/errors.js';
 import { guard } from '../../pool/plugin.js';
-import type { CallKind } from '../../pool/costs.js';
 import { type CallStep, type CallTask, serviceOf } from '../../pool/task.js';
 import { restoreObjectPrototype } from '../../pool/thread-settings.js';
 import type { WholeAnswer } from '../download/exchange.js';

@@ -1,12 +1,12 @@
 import type { RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
 import type { Answer } from '../../pool/answer.js';
+import type { CallPrice } from '../../pool/costs.js';
 import type { StoredBytes } from '../http/outbound-budget.js';
 import type { KeyLimits } from '../keys/model.js';
 import type { ActiveKey } from '../keys/verifier.js';
 import type { Step, Trace, Tracing } from '../observability/tracing.js';
 import type { Helper } from '../plugins/registry.js';
-import type { CallPrice } from './price.js';
 
 /** What the answer, the log, metrics and usage need of a call, however far it came. Stages hand on what others need. */
 export class CallState {

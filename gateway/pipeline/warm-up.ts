@@ -78,7 +78,10 @@ function exampleCalls(helper: Helper, pool: Pick<Pool, 'ticket'>, inline: RunOpt
   const run = runHelper(helper, inline);
   const formats = Object.keys(asSchema(asSchema(declaration.input.properties).format).choice ?? { '': [] });
   return formats.map((format) => async () => {
-    const inputs = declaration.examples.map((example) => ({ ...example.input, ...(format ? { format } : {}) }));
+    const inputs = declaration.examples.map((example) => ({
+      ...example.input,
+      ...(format ? { format } : {}),
+    }));
     const checked = inputs.map((input) => parameters.check(input, { dryrun: false, uploaded: ['file'] }));
     const valid = checked.find(({ problems }) => problems.length === 0);
     if (!valid) return;

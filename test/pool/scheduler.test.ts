@@ -2,12 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { Admission, type Release } from '../../pool/admission.js';
 import { Costs } from '../../pool/costs.js';
-import {
-  type Job,
-  type ScheduledTask,
-  Scheduler,
-  type SchedulerOptions,
-} from '../../pool/scheduler.js';
+import { type Job, type ScheduledTask, Scheduler, type SchedulerOptions } from '../../pool/scheduler.js';
 import type { CallTask, Task } from '../../pool/task.js';
 import { until } from '../needs.js';
 import { PlainFairQueue } from './plain-fair-queue.js';

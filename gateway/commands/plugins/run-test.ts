@@ -19,7 +19,7 @@ import type { Source } from '../../download/fetch.js';
 import { GatewayError, sentenceOf } from '../../errors.js';
 import type { LocalHelpers } from '../../local-helpers.js';
 import { exitHint, timeHint } from '../../plugins/hints.js';
-import { builtinPlugins } from '../../plugins/paths.js';
+import { builtinPlugins, examplePicture } from '../../plugins/paths.js';
 import { configProblems, type Helper } from '../../plugins/registry.js';
 import { callLine } from '../call/call-here.js';
 import { openLocalHelpers } from '../open-local.js';

@@ -10,7 +10,7 @@ import type { KeyVerifier } from '../../keys/verifier.js';
 import type { EffectiveLimits, Limiter } from '../../limits/limiter.js';
 import type { Tracing } from '../../observability/tracing.js';
 import { authenticate } from '../../pipeline/authenticate.js';
-import { limitRate } from '../../pipeline/limit.js';
+import { limitRate, toRefusal } from '../../pipeline/limit.js';
 import { type Caller, type CallMiddleware, from, type HttpCall, type Stage } from '../../pipeline/stage.js';
 import { type Jobs, type JobView, noSuchItem, noSuchJob } from '../jobs.js';
 import { emptyQueryProblems, itemPage, jobPage, readPage, requireEmptyQuery } from './fields.js';
@@ -35,10 +35,12 @@ export function jobRoutes(parts: JobApiParts): JobRoute[] {
   const { jobs, keys, limiter, limitsOf, inboundBudget, bodyLimits, maxJobBytes, tracing } = parts;
 
   /** Applies the rate, and refuses a job where the quota is used up: its items would fail one by one. */
-  const limitCreation: Stage<KeyedCall, object> = async ({ state, caller: { tenant } }, next) => {
-    const verdict = await limiter.take({ id: tenant.id, limits: limitsOf(tenant.limits) });
+  const limitCreation: Stage<KeyedCall, object> = async ({ state, caller }, next) => {
+    const { tenant, keyId, keyLimits } = caller;
+    const key = { id: keyId, limits: keyLimits };
+    const verdict = await limiter.take({ id: tenant.id, limits: limitsOf(tenant.limits), key });
     state.headers = verdict.headers;
-    if (!verdict.allowed) throw new GatewayError(verdict.code, { retryAfter: verdict.retryAfter });
+    if (!verdict.allowed) throw toRefusal(verdict);
     // As if it had failed: what was reserved for it is free again.
     verdict.settle(400);
     return next({});

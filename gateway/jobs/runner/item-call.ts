@@ -14,7 +14,11 @@ export interface ItemCall extends Call {
   readonly item: StartedItem;
   readonly watch: PoolWatch;
   /** What it has reserved of the quota and not given back: `settle` is to be called once, with whether this was the item's end. */
-  readonly quota: { settle?: (charge: boolean) => void };
+  readonly quota: {
+    settle?: (charge: boolean) => void;
+    /** To be called where this was its end: charges its CPU. */
+    charge?: () => void;
+  };
 }
 
 /** Knows when a call waits for what needs no thread of its tenant's share: its input, or its time in the pool. */

@@ -76,7 +76,10 @@ function watched<Needs, Finds extends object>(stage: Stage<Needs, Finds>): Stage
   return Object.defineProperty(watched, 'name', { value: stage.name });
 }
 
-/** An item waits for quota that calls have reserved. Its own is charged when its end is written here. */
+/**
+ * An item waits for quota that calls have reserved. Its own is charged when its end is written here, and so is its CPU, as it is metered.
+ * The rate of its key was observed when the job was made, as the tenant's.
+ */
 function limitItem(
   helper: Helper,
   { take }: ItemParts['limiter'],
@@ -85,7 +88,10 @@ function limitItem(
   const stage: ReturnType<typeof limitItem> = (call, next) => {
     const limiter: ItemParts['limiter'] = {
       async take(tenant) {
-        const verdict = await take(tenant);
+        const { key } = tenant;
+        const verdict = await take(
+          key ? { ...tenant, key: { ...key, limits: { ...key.limits, rate: null } } } : tenant,
+        );
         if (!verdict.allowed && verdict.reserved) throw new GatewayError('busy');
         if (!verdict.allowed) return verdict;
         return {
@@ -93,6 +99,10 @@ function limitItem(
           settle(status) {
             if (status >= 400) return verdict.settle(status);
             call.quota.settle = (charge) => verdict.settle(charge ? status : 500);
+          },
+          charge(ms) {
+            call.quota.charge = () => verdict.charge(ms);
+            return verdict.headers;
           },
         };
       },

@@ -129,6 +129,7 @@ export function createRunner(parts: RunnerParts) {
     } finally {
       worked.written?.(isItsEnd);
       call.quota.settle?.(isItsEnd && worked.ended.end.state === 'done');
+      if (isItsEnd) call.quota.charge?.();
     }
     const { usage } = worked.ended;
     // A job's page has those that went well.

@@ -1,11 +1,13 @@
 import { createBatchWriter } from '../../../gateway/database/batch-writer.js';
 import type { Database } from '../../../gateway/database/database.js';
+import { type KeyLimits, noKeyLimits } from '../../../gateway/keys/model.js';
 import {
   createLimiter,
   type EffectiveLimits,
   type LimitedTenant,
   type Limiter,
 } from '../../../gateway/limits/limiter.js';
+import { createCounts, createCountsClient } from '../../../gateway/supervisor/shared-counts.js';
 import { createQuietLog } from '../usage/quiet.js';
 
 /** The parts of a gateway that limit calls. */
@@ -39,6 +41,26 @@ export function tenantWith(limits: Partial<EffectiveLimits>): LimitedTenant {
   made += 1;
   const none: EffectiveLimits = { rate: 0, burst: 0, monthlyQuota: null, inFlight: null, monthlyCpuMs: null };
   return { id: `tenant-${process.pid}-${made}`, limits: { ...none, ...limits } };
+}
+
+/** The same tenant's calls by a key with limits of its own. */
+export function byKey(tenant: LimitedTenant, limits: Partial<KeyLimits>): LimitedTenant {
+  made += 1;
+  return { ...tenant, key: { id: `key-${process.pid}-${made}`, limits: { ...noKeyLimits, ...limits } } };
+}
+
+/** Counts that processes share through a supervisor, which runs in this one. */
+export function createSupervisedCounts(): NonNullable<LimiterOptions['counts']> {
+  const counts = createCounts();
+  const client = createCountsClient(
+    (message) => {
+      if (message.kind !== 'count') return;
+      void counts.answer(message.requests).then((answers) => client.receive(message.id, answers));
+    },
+    0.5,
+    createQuietLog(),
+  );
+  return client.shared;
 }
 
 /** How many of some calls at once are allowed; they are answered with `status` where one is given. */

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Database } from '../../../gateway/database/database.js';
 import { noLimits } from '../../../gateway/keys/model.js';
+import type { LimitedTenant } from '../../../gateway/limits/limiter.js';
 import {
   createLimitsOf,
   createMonthClock,
@@ -11,13 +12,21 @@ import {
 } from '../../../gateway/limits/limiter.js';
 import { skipWithout, until } from '../../needs.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
-import { allowed, createTestLimiter, type TestLimiter, tenantWith } from './gateways.js';
+import {
+  allowed,
+  byKey,
+  createSupervisedCounts,
+  createTestLimiter,
+  type TestLimiter,
+  tenantWith,
+} from './gateways.js';
 import { answers, forget, freshPrefix, REDIS_URL } from './redis-servers.js';
 
 const prefix = freshPrefix();
 
 const backends = [
   { name: 'memory', there: async () => true, options: {} },
+  { name: 'a supervisor', there: async () => true, options: { counts: createSupervisedCounts() } },
   { name: 'Redis', there: () => answers(REDIS_URL), options: { redisUrl: REDIS_URL, redisPrefix: prefix } },
 ];
 
@@ -54,7 +63,8 @@ for (const { name, there, options } of backends) {
       const [first, second] = await consumeTwice({ rate: 1 });
       const headers = { 'RateLimit-Policy': '"rate";q=1;w=1', RateLimit: '"rate";r=0;t=1' };
       expect(first).to.deep.include({ allowed: true, headers });
-      expect(second).to.deep.equal({ allowed: false, code: 'rate_limited', retryAfter: 1, headers });
+      const message = "The tenant's rate, 1 a second, is used up; come back in 1 s.";
+      expect(second).to.deep.equal({ allowed: false, code: 'rate_limited', retryAfter: 1, headers, message });
     });
 
     it('allows the rate again after a second, however many calls were refused meanwhile', async () => {
@@ -123,7 +133,9 @@ for (const { name, there, options } of backends) {
       const [granted, refused] = await consumeTwice({ monthlyQuota: 1 }, other);
       const headers = { 'RateLimit-Policy': '"quota";q=1;w=2419200', RateLimit: '"quota";r=0;t=30' };
       expect(granted).to.deep.include({ allowed: true, headers });
-      expect(refused).to.deep.include({ allowed: false, code: 'quota_exceeded', retryAfter: 30 });
+      const message =
+        "The tenant's monthly quota of 1 calls is used up; the next month begins at 2025-03-01T00:00:00.000Z.";
+      expect(refused).to.deep.include({ allowed: false, code: 'quota_exceeded', retryAfter: 30, message });
       await other.close();
     });
 
@@ -174,6 +186,85 @@ for (const { name, there, options } of backends) {
       expect(await allowed(after.limiter, tenant, 10, 200)).to.equal(2);
       await after.close();
     });
+
+    const granted = async (tenant: LimitedTenant, { limiter } = gateway) => {
+      const verdict = await limiter.take(tenant);
+      if (!verdict.allowed) throw new Error(verdict.message);
+      return verdict;
+    };
+
+    it('never passes a quota of a key, whose refused calls take nothing of its tenant’s', async () => {
+      const tenant = tenantWith({ monthlyQuota: 10 });
+      const [bounded, other] = [byKey(tenant, { monthly_quota: 3 }), byKey(tenant, {})];
+      const both = [allowed(gateway.limiter, bounded, 50, 200), allowed(gateway.limiter, other, 7, 200)];
+      expect(await Promise.all(both)).to.deep.equal([3, 7]);
+    });
+
+    it('gives back to a key what its tenant refuses', async () => {
+      const tenant = tenantWith({ monthlyQuota: 2 });
+      const bounded = byKey(tenant, { monthly_quota: 3 });
+      expect(await allowed(gateway.limiter, bounded, 20, 200)).to.equal(2);
+      tenant.limits.monthlyQuota = 100;
+      await pause(5);
+      expect(await allowed(gateway.limiter, bounded, 20, 200)).to.equal(1);
+    });
+
+    it('says whose limit is used up, and names both in the fields', async () => {
+      const tenant = tenantWith({ rate: 9, monthlyQuota: 9 });
+      const bounded = byKey(tenant, { rate: 1, monthly_quota: 5, monthly_cpu_ms: 50 });
+      const { headers } = await granted(bounded);
+      expect(headers['RateLimit-Policy']?.replace(/;w=[^,]*/g, '')).to.equal(
+        '"key-rate";q=1, "key-quota";q=5, "key-cpu";q=50, "rate";q=9, "quota";q=9',
+      );
+      expect(headers.RateLimit?.replace(/;t=\d+/g, '')).to.equal(
+        '"key-rate";r=0, "key-quota";r=4, "key-cpu";r=50, "rate";r=8, "quota";r=8',
+      );
+      const refused = await gateway.limiter.take(bounded);
+      expect(refused).to.include({ allowed: false, code: 'rate_limited' });
+      expect(refused).to.have.property('message').that.includes("key's rate");
+    });
+
+    it('counts no call in a tenant’s rate that its key’s refuses', async () => {
+      const tenant = tenantWith({ rate: 5 });
+      expect(await allowed(gateway.limiter, byKey(tenant, { rate: 1 }), 20)).to.equal(1);
+      expect(await allowed(gateway.limiter, tenant, 20)).to.equal(4);
+    });
+
+    it('charges what calls cost to a tenant and a key, and refuses them past a budget', async () => {
+      const tenant = tenantWith({ monthlyCpuMs: 100 });
+      const bounded = byKey(tenant, { monthly_cpu_ms: 20 });
+      const first = await granted(bounded);
+      expect(first.charge(12.5).RateLimit?.replace(/;t=\d+/g, '')).to.equal('"key-cpu";r=7, "cpu";r=87');
+      // Only what runs already may pass it.
+      const running = [await granted(bounded), await granted(bounded)];
+      for (const verdict of running) verdict.charge(20);
+      await pause(5);
+      const past = await gateway.limiter.take(bounded);
+      expect(past).to.include({ allowed: false, code: 'quota_exceeded' });
+      expect(past).to.have.property('message').that.includes("key's monthly CPU budget of 20 ms");
+      const { RateLimit } = (await granted(tenant)).charge(0);
+      expect(RateLimit).to.match(/^"cpu";r=47;/);
+      expect((await granted(tenant)).charge(90).RateLimit).to.match(/^"cpu";r=0;/);
+      await pause(5);
+      expect(await gateway.limiter.take(byKey(tenant, {})))
+        .to.have.property('message')
+        .that.includes('tenant');
+    });
+
+    it('remembers what was charged through a restart, also from before there was a budget', async () => {
+      const tenant = tenantWith({});
+      const before = await createTestLimiter({ database, ...options });
+      for (let call = 0; call < 10; call += 1) (await granted(tenant, before)).charge(0.0504);
+      await before.close();
+      tenant.limits.monthlyCpuMs = 1;
+      const after = await createTestLimiter({ database, ...options });
+      expect((await granted(tenant, after)).charge(0.25).RateLimit).to.match(/^"cpu";r=0;/);
+      await pause(5);
+      expect((await granted(tenant, after)).charge(0.25)).to.be.an('object');
+      await pause(5);
+      expect(await after.limiter.take(tenant)).to.include({ allowed: false });
+      await after.close();
+    });
   });
 }
 
@@ -193,7 +284,8 @@ describe('tenant limits', () => {
   });
 });
 
-const month = { name: '2025-01', seconds: 2_678_400, left: 1000 };
+const month = { name: '2025-01', seconds: 2_678_400, left: 1000, next: '2025-02-01T00:00:00.000Z' };
+const tenant = { owner: 'tenant', id: 'acme' } as const;
 const none = { rate: 0, burst: 0, monthlyQuota: null, inFlight: null, monthlyCpuMs: null };
 
 describe('RateLimit fields', () => {
@@ -201,14 +293,15 @@ describe('RateLimit fields', () => {
     const limits = { rate: 50, burst: 100, monthlyQuota: 10_000, inFlight: 4, monthlyCpuMs: null };
     const second = { remaining: 0, resetMs: 1 };
     const rate = { allowed: true, second, burst: { remaining: 98, resetMs: 9001 } };
-    expect(rateLimitFields(limits, { rate, remaining: 9000, month })).to.deep.equal({
+    expect(rateLimitFields([{ ...tenant, limits, rate, calls: 9000 }], month)).to.deep.equal({
       'RateLimit-Policy':
         '"rate";q=50;w=1, "burst";q=100;w=10, "quota";q=10000;w=2678400, "in-flight";q=4;qu="concurrent-requests"',
       RateLimit: '"rate";r=0;t=1, "burst";r=98;t=10, "quota";r=9000;t=1000',
     });
-    const ofNothing = rateLimitFields({ ...none, monthlyQuota: 0 }, { remaining: 0, month });
+    const nothing = { ...none, monthlyQuota: 0 };
+    const ofNothing = rateLimitFields([{ ...tenant, limits: nothing, calls: 0 }], month);
     expect(ofNothing['RateLimit-Policy']).to.equal('"quota";q=0;w=2678400');
-    expect(rateLimitFields(none, { month })).to.deep.equal({});
+    expect(rateLimitFields([{ ...tenant, limits: none }], month)).to.deep.equal({});
   });
 });
 
@@ -216,7 +309,8 @@ describe('month', () => {
   const monthOf = createMonthClock();
 
   it('is named in UTC with what is left of it', () => {
-    const february = { name: '2024-02', seconds: 29 * 86_400, left: 172_800 };
+    const next = '2024-03-01T00:00:00.000Z';
+    const february = { name: '2024-02', seconds: 29 * 86_400, left: 172_800, next };
     expect(monthOf(Date.UTC(2024, 1, 28))).to.deep.equal(february);
     expect(monthOf(Date.UTC(2024, 11, 31, 23, 59, 59, 1))).to.include({ name: '2024-12', left: 1 });
   });

@@ -11,6 +11,7 @@ describe('the counts of several processes', () => {
     name: `acme:${month}`,
     limit,
     floor,
+    amount: 1,
   });
   const release = (floor = 0): CountRequest => ({ kind: 'release', name: 'acme:2026-11', floor });
 
@@ -64,7 +65,7 @@ describe('a count that a process asks for', () => {
 
   it('goes in one message for an iteration of the event loop, and each gets its answer', async () => {
     const { sent, counts, shared } = open();
-    const granted = [1, 2].map((limit) => shared.run(() => shared.quota.reserve('a:2026-11', limit, 0)));
+    const granted = [1, 2].map((limit) => shared.run(() => shared.quota.reserve('a:2026-11', limit, 0, 1)));
     await until(() => sent.length === 1);
     expect(sent[0]?.requests).to.have.length(2);
     counts.receive(sent[0]?.id ?? 0, [
@@ -90,7 +91,7 @@ describe('a count that a process asks for', () => {
 
   it('is not given up for a busy moment of its own', async () => {
     const { sent, counts, shared } = open();
-    const reserved = shared.run(() => shared.quota.reserve('a:2026-11', 1, 0));
+    const reserved = shared.run(() => shared.quota.reserve('a:2026-11', 1, 0, 1));
     await until(() => sent.length === 1);
     // The answer comes with what the event loop reads before it goes on, as that of a channel does.
     setImmediate(() => {

@@ -187,12 +187,16 @@ describe('jobs/api: a job made of JSON', () => {
     api.broken.refusal = () => new GatewayError('busy', { message: 'No store.' });
     expect((await post('{')).json.error).to.include({ code: 'busy', message: 'No store.' });
     delete api.broken.refusal;
-    api.broken.take = async () => ({ allowed: false, code: 'quota_exceeded', retryAfter: 9, headers: {} });
+    api.broken.take = async () => ({
+      ...{ allowed: false, code: 'quota_exceeded', message: 'Used up.', retryAfter: 9, headers: {} },
+    });
     const { status, headers } = await post('{');
     expect([status, headers.get('retry-after')]).to.deep.equal([429, '9']);
     // It costs no quota itself.
     const settled: number[] = [];
-    api.broken.take = async () => ({ allowed: true, headers: {}, settle: (status) => settled.push(status) });
+    api.broken.take = async () => ({
+      ...{ allowed: true, headers: {}, settle: (status) => settled.push(status), charge: () => ({}) },
+    });
     await post({ service, inputs: [{}] });
     expect(settled).to.deep.equal([400]);
     delete api.broken.take;

@@ -16,6 +16,7 @@ import { jobRoutes, jobsPath } from '../../../../gateway/jobs/api/routes.js';
 import { createJobs, type JobsParts } from '../../../../gateway/jobs/jobs.js';
 import { createJobStore, type JobStore } from '../../../../gateway/jobs/store/job-store.js';
 import type { JobTables } from '../../../../gateway/jobs/store/tables.js';
+import { noKeyLimits, noLimits } from '../../../../gateway/keys/model.js';
 import type { KeyStatus } from '../../../../gateway/keys/verifier.js';
 import type { Limiter } from '../../../../gateway/limits/limiter.js';
 import { migrations } from '../../../../gateway/migrations.js';
@@ -107,7 +108,8 @@ export async function startJobApi({ maxOpenBytes = 1e9, maxResultBytes = 1e9 } =
   });
   const headers = { ratelimit: '"rate";r=1;t=1' };
   const limiter: Limiter = {
-    take: async (tenant) => broken.take?.(tenant) ?? { allowed: true, headers, settle: () => undefined },
+    take: async (tenant) =>
+      broken.take?.(tenant) ?? { allowed: true, headers, settle() {}, charge: () => headers },
     close: () => undefined,
   };
   const keys = { verify: async (key: string) => verdictOf(key) };
@@ -164,11 +166,10 @@ export function formOf(...parts: string[]): FormData {
 
 function verdictOf(key: string): KeyStatus {
   const [name = '', scopes] = key.split('!');
-  const limits = { rate: null, burst: null, monthly_quota: null, in_flight: null };
   return {
     state: 'active',
-    tenant: { id: `ten_${name}`, name, weight: 1, limits },
-    key: { id: `key_${name}`, scopes: scopes ? scopes.split(',') : null },
+    tenant: { id: `ten_${name}`, name, weight: 1, limits: noLimits },
+    key: { id: `key_${name}`, scopes: scopes ? scopes.split(',') : null, limits: noKeyLimits },
   } as KeyStatus;
 }
 

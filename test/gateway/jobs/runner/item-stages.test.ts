@@ -24,19 +24,25 @@ describe('jobs/runner, the quota of items', () => {
     return until(() => world.running[0]);
   }
 
+  const refused = { allowed: false, code: 'quota_exceeded', message: 'Used up.' } as const;
+
   /** A limiter of a quota, what of it is reserved and what was charged. */
   function withQuota(quota = 9) {
-    const seen = { reserved: 0, charged: 0 };
+    const seen = { reserved: 0, charged: 0, cpu: 0 };
     const limiter: Pick<Limiter, 'take'> = {
       async take() {
         if (seen.reserved + seen.charged === quota)
-          return { allowed: false, code: 'quota_exceeded', retryAfter: 9, headers: {}, reserved: true };
+          return { ...refused, retryAfter: 9, headers: {}, reserved: true };
         seen.reserved += 1;
         const settle = (status: number) => {
           seen.reserved -= 1;
           seen.charged += status < 400 ? 1 : 0;
         };
-        return { allowed: true, headers: {}, settle };
+        const charge = () => {
+          seen.cpu += 1;
+          return {};
+        };
+        return { allowed: true, headers: {}, settle, charge };
       },
     };
     return { limiter, seen };
@@ -64,13 +70,13 @@ describe('jobs/runner, the quota of items', () => {
     await world.jobs.queue.release([{ job: 'a', index: 0, tenant: 'a', token: 'token' }]);
     other.runner.open(['a']);
     const second = await until(() => other.running[0]);
-    expect(seen).to.deep.equal({ reserved: 2, charged: 0 });
+    expect(seen).to.deep.equal({ reserved: 2, charged: 0, cpu: 0 });
     second.end();
     await until(() => other.runner.size() === 0);
-    expect(seen).to.deep.equal({ reserved: 1, charged: 1 });
+    expect(seen).to.deep.equal({ reserved: 1, charged: 1, cpu: 1 });
     first.end();
     await until(() => world.runner.size() === 0);
-    expect(seen).to.deep.equal({ reserved: 0, charged: 1 });
+    expect(seen).to.deep.equal({ reserved: 0, charged: 1, cpu: 1 });
     expect(codes).to.deep.equal(['ok']);
     expect(world.log.map(({ msg }) => msg)).to.deep.equal(['item had ended already']);
     expect(other.log.map(({ msg }) => msg)).to.deep.equal(['item']);
@@ -92,7 +98,7 @@ describe('jobs/runner, the quota of items', () => {
     (await start(1, { limiter, jobs })).end();
     await until(() => world.runner.size() === 0);
     expect(tries).to.equal(3);
-    expect(seen).to.deep.equal({ reserved: 0, charged: 1 });
+    expect(seen).to.deep.equal({ reserved: 0, charged: 1, cpu: 1 });
     expect(world.log.filter(({ msg }) => msg === 'item')).to.have.length(1);
   });
 
@@ -104,16 +110,16 @@ describe('jobs/runner, the quota of items', () => {
     };
     (await start(1, { limiter, put })).end(10, 7);
     await until(() => world.jobs.released.length === 1);
-    expect(seen).to.deep.equal({ reserved: 0, charged: 0 });
+    expect(seen).to.deep.equal({ reserved: 0, charged: 0, cpu: 0 });
     full = false;
     const task = await run();
     world.jobs.store.finish = async () => {
       throw new Error('the database refuses it');
     };
-    expect(seen).to.deep.equal({ reserved: 1, charged: 0 });
+    expect(seen).to.deep.equal({ reserved: 1, charged: 0, cpu: 0 });
     task.end(10, 7);
     await until(() => world.runner.size() === 0);
-    expect(seen).to.deep.equal({ reserved: 0, charged: 0 });
+    expect(seen).to.deep.equal({ reserved: 0, charged: 0, cpu: 0 });
   });
 });
 
