@@ -1,4 +1,5 @@
 import type { AnswerHeaders } from '../../pool/answer.js';
+import type { CallPrice } from '../../pool/costs.js';
 import { encodeBase62, randomBase62 } from '../keys/model.js';
 
 export const mostItems = 10_000;
@@ -74,6 +75,8 @@ export interface ItemResult {
   bytes: number;
   headers?: AnswerHeaders;
   dryrun: boolean;
+  /** Of a dry run: what the call is likely to cost. */
+  cost?: CallPrice;
   /** The attempt that it is of; the first, where nothing is said. */
   attempt?: number;
 }

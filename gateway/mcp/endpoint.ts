@@ -216,7 +216,7 @@ export function createHttpTools(
       const base = apiUrl ?? `http://${ctx.get('host')}`;
       // A link is a GET, which a helper with effects refuses.
       const whole = () => linkTo(helper.declaration.effects ? undefined : callUrl(base, helper.id, input));
-      return await toolResult({ answer, helper, whole, preview: shown.preview });
+      return await toolResult({ answer, helper, whole, preview: shown.preview, cost: state.cost });
     } catch (thrown) {
       const error = reportError(prepareErrorAnswer(ctx, thrown), ctx.req);
       // The HTTP answer succeeds; the error is the tool's result.

@@ -39,7 +39,7 @@ export function createLocalTools({ helpers, out, files, logger }: LocalToolsOpti
     const shown = previewRules();
     const body = { kind: 'json', bytes: new TextEncoder().encode(text) } as const;
     const reply = await helpers.call(helper, { body, uploads, shown }, signal);
-    const { request_id } = reply.meta;
+    const { request_id, cost } = reply.meta;
     if (!reply.ok) {
       const { error } = reply;
       const facts = { err: error.cause ?? error, service: helper.id, request_id };
@@ -48,7 +48,7 @@ export function createLocalTools({ helpers, out, files, logger }: LocalToolsOpti
     }
     const whole = (file: BodyAnswer, name: string) => saveWhole(out, file, name);
     const { preview } = shown;
-    return toolResult({ answer: reply.answer, helper, whole, preview, saved: out !== undefined });
+    return toolResult({ answer: reply.answer, helper, whole, preview, saved: out !== undefined, cost });
   }
 
   return {

@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { type Answer, type BodyAnswer, jsonText } from '../../pool/answer.js';
+import type { CallPrice } from '../../pool/costs.js';
 import type { JsonSchema } from '../../schemas/json-schema.js';
 import { type GatewayError, sentenceOf } from '../errors.js';
 import { essenceOf } from '../http/body.js';
@@ -25,6 +26,8 @@ interface ToolAnswer {
   whole: (answer: BodyAnswer, name: string) => Promise<FullResult> | FullResult;
   /** Whether each file is saved there, so that every one is linked. */
   saved?: boolean;
+  /** Of a dry run, for the client: a model is shown no more than the answer. */
+  cost: CallPrice | undefined;
 }
 
 /**
@@ -32,6 +35,11 @@ interface ToolAnswer {
  * and other files as far as they are small. What is too large for that is linked; its bytes stand in a result once, or not at all.
  */
 export async function toolResult(found: ToolAnswer): Promise<CallToolResult> {
+  const result = await resultOf(found);
+  return found.cost ? { ...result, _meta: { cost: found.cost } } : result;
+}
+
+async function resultOf(found: ToolAnswer): Promise<CallToolResult> {
   const { answer } = found;
   if (answer.kind === 'json') {
     const text = jsonText(answer);

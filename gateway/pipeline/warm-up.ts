@@ -74,7 +74,7 @@ export function loadForFirstCalls({ registry, pool, inline, logger }: FirstCalls
  */
 function exampleCalls(helper: Helper, pool: Pick<Pool, 'ticket'>, inline: RunOptions) {
   const { declaration, parameters } = helper;
-  if (!declaration.files.some(({ kind }) => kind === 'image')) return [];
+  if (helper.readSteps || !declaration.files.some(({ kind }) => kind === 'image')) return [];
   const run = runHelper(helper, inline);
   const formats = Object.keys(asSchema(asSchema(declaration.input.properties).format).choice ?? { '': [] });
   return formats.map((format) => async () => {

@@ -7,21 +7,36 @@ import { type ErrorCode, type ErrorEntry, errorTable } from '../../errors.js';
 import { mayReuse } from '../../pipeline/reuse.js';
 import type { Helper } from '../../plugins/registry.js';
 
-const metaSchema = closedObject({
-  service: {
-    type: ['string', 'null'],
-    pattern: '^[^/]+(/[^/]+)*$',
-    examples: ['text/remove-stopwords'],
-    description: 'Id of the helper, e.g. text/remove-stopwords; null where the path is no helper.',
+const milliseconds: JsonSchema = { type: 'number', minimum: 0 };
+
+const metaSchema = closedObject(
+  {
+    service: {
+      type: ['string', 'null'],
+      pattern: '^[^/]+(/[^/]+)*$',
+      examples: ['text/remove-stopwords'],
+      description: 'Id of the helper, e.g. text/remove-stopwords; null where the path is no helper.',
+    },
+    dryrun: { type: 'boolean', examples: [false] },
+    request_id: {
+      type: 'string',
+      minLength: 1,
+      examples: ['32195114-4cee-4143-b277-53da35209473'],
+      description: 'The same as in the header x-request-id.',
+    },
+    cost: {
+      ...closedObject({
+        cpu_ms: {
+          description: 'Milliseconds of CPU; null where no such call has run yet.',
+          anyOf: [{ type: 'null' }, closedObject({ p50: milliseconds, p95: milliseconds })],
+        },
+      }),
+      description:
+        'Of a dry run: what the call is likely to cost. Half of such calls stay below p50, and 95 of 100 below p95, of this helper, format and size of picture or text; of pictures of all sizes where none came.',
+    },
   },
-  dryrun: { type: 'boolean', examples: [false] },
-  request_id: {
-    type: 'string',
-    minLength: 1,
-    examples: ['32195114-4cee-4143-b277-53da35209473'],
-    description: 'The same as in the header x-request-id.',
-  },
-});
+  ['cost'],
+);
 
 /** Every failure, on every path. */
 const failureSchema = closedObject({
@@ -101,6 +116,12 @@ export const headers = {
     schema: { type: 'string' },
     example: '"rate";q=50;w=1',
   },
+  'X-Cost-Ms': {
+    description:
+      'Milliseconds of CPU that the call is charged, on every answer of a helper, also where it fails: 0 for a cached answer and a 304.',
+    schema: { type: 'number', minimum: 0 },
+    example: '12.4',
+  },
   'Retry-After': {
     description: 'Seconds after which to try again.',
     schema: { type: 'integer', minimum: 0 },
@@ -133,6 +154,8 @@ export const headers = {
 export type HeaderName = keyof typeof headers;
 
 export const limitHeaders: readonly HeaderName[] = ['RateLimit', 'RateLimit-Policy'];
+
+const helperHeaders: readonly HeaderName[] = [...limitHeaders, 'X-Cost-Ms'];
 
 const reuseHeaders: readonly HeaderName[] = ['ETag', 'Cache-Control', 'X-Cache'];
 
@@ -216,7 +239,7 @@ const anyObject: JsonSchema = { type: 'object', additionalProperties: true };
  * likely where the helper has a picture.
  */
 export function successResponse(helper: Helper, components: Components, successWith: SuccessWith): object {
-  const names = hasEtag(helper) ? [...limitHeaders, ...reuseHeaders] : limitHeaders;
+  const names = hasEtag(helper) ? [...helperHeaders, ...reuseHeaders] : helperHeaders;
   const { content, ...others } = jsonResponse('Done.', successWith(dataOf(helper, components)), names);
   return { ...others, content: { ...bytesOf(helper), ...content } };
 }
@@ -225,7 +248,7 @@ export function successResponse(helper: Helper, components: Components, successW
 export function unchangedResponse(helper: Helper): Record<string, object> {
   if (!hasEtag(helper)) return {};
   const description = 'The client has this picture already, as `If-None-Match` says. No body.';
-  return { 304: { description, headers: headersOf([...limitHeaders, ...reuseHeaders]) } };
+  return { 304: { description, headers: headersOf([...helperHeaders, ...reuseHeaders]) } };
 }
 
 /** Whether a helper answers with pictures that have an `ETag`; with a declared output it answers with data. */

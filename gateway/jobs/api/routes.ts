@@ -121,8 +121,9 @@ export function jobRoutes(parts: JobApiParts): JobRoute[] {
     if (answer.state !== 'done' && answer.state !== 'failed') throw notEnded(answer.state);
     state.service = answer.service;
     if (answer.state === 'failed') throw answer.error;
-    const { kind, type, headers, dryrun } = answer.result;
+    const { kind, type, headers, dryrun, cost } = answer.result;
     state.dryrun = dryrun;
+    if (cost) state.cost = cost;
     state.stored = answer.stored;
     const bytes = new Uint8Array();
     return kind === 'json' ? { kind, bytes } : { kind, bytes, type, ...(headers ? { headers } : {}) };

@@ -116,7 +116,7 @@ function endedItem(
 
 function resultOf(
   answer: Answer,
-  { state: { dryrun }, item: { attempt } }: ItemCall,
+  { state: { dryrun, cost }, item: { attempt } }: ItemCall,
 ): { bytes: Uint8Array; result: ItemResult } {
   const made = toBytes(answer);
   const { kind, bytes } = made;
@@ -125,7 +125,10 @@ function resultOf(
   const { 'x-cache': _, ...headers } = (made.kind === 'json' ? undefined : made.headers) ?? {};
   const own = Object.keys(headers).length > 0 ? { headers } : {};
   const later = attempt > 1 ? { attempt } : {};
-  return { bytes, result: { kind, type, bytes: bytes.length, ...own, dryrun, ...later } };
+  return {
+    bytes,
+    result: { kind, type, bytes: bytes.length, ...own, dryrun, ...(cost && { cost }), ...later },
+  };
 }
 
 interface ItemResultsOptions {
