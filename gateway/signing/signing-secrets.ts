@@ -28,6 +28,11 @@ export function createSigningSecrets(masters: readonly string[] | undefined) {
       write: (bytes) => `${webhookSecretPrefix}${bytes.toString('base64')}`,
       without: 'sign webhooks',
     }),
+    accounts: createDerivedSecrets(masters, {
+      purpose: 'account',
+      write: (bytes) => bytes.toString('base64'),
+      without: 'seal secrets of accounts',
+    }),
   };
 }
 

@@ -20,6 +20,7 @@ import { memberPages } from './pages/members.js';
 import { overviewPages } from './pages/overview.js';
 import { recipePages } from './pages/recipes.js';
 import { searchPages } from './pages/search.js';
+import { secondFactorPages } from './pages/second-factor.js';
 import { signInPages } from './pages/sign-in.js';
 import { signedUrlPages } from './pages/signed-urls.js';
 import { tenantsPages } from './pages/tenants.js';
@@ -42,6 +43,7 @@ import type { SiteContext, SiteStage, SiteState } from './state.js';
 export const pageRoutes: readonly PageRoute[] = [
   ...signInPages,
   ...accountPages,
+  ...secondFactorPages,
   ...overviewPages,
   ...searchPages,
   ...tenantsPages,
@@ -72,7 +74,7 @@ export async function createSiteApp(options: SiteOptions): Promise<Koa<SiteState
   app.use(protect(options.baseUrl));
   app.use(checkHost(options.baseUrl));
   // Before any route, so that the page of an error knows its visitor too, and the API refuses on every path of its own.
-  app.use(forPages(findVisitor(site.signIn, site.people)));
+  app.use(forPages(findVisitor(site)));
   app.use(forPages(issueFormToken(site)));
   app.use(forApi(authorizeApi(site, pathsForMembers(routes))));
   app.use(refuseUnread(site));

@@ -145,6 +145,9 @@ function readsOnly(): GatewayError {
   return new GatewayError('forbidden', { message: 'Your role may read this and change nothing.' });
 }
 
+/** Where a second factor is set up. */
+export const setUpPath = '/account/second-factor';
+
 /** What the forms of a page hold: what was typed, and what is wrong with it, by field. */
 export type FormState = { values: ReadonlyMap<string, string>; problems: Readonly<Record<string, string>> };
 

@@ -12,6 +12,7 @@ import { createMemberAdmin } from './accounts/member-admin.js';
 import { createPasswordChecker } from './accounts/passwords.js';
 import { createInvitations, createPeople } from './accounts/people.js';
 import type { OidcOptions } from './accounts/provider.js';
+import { createSecondFactor, type SecondFactorPolicy } from './accounts/second-factor.js';
 import { createSignIn } from './accounts/sign-in.js';
 import { createAttemptBudget, createDevices, createThrottle } from './accounts/throttle.js';
 import { createFormMarks } from './form-guard.js';
@@ -47,8 +48,8 @@ export interface SiteOptions {
   baseUrl: string;
   /** The API's address as customers see it, for the curl lines and signed urls. */
   apiUrl: string;
-  /** Whether urls can be signed. */
-  signing: Pick<SigningSecrets, 'available'>;
+  /** Whether urls can be signed, and what seals the secrets of second factors. */
+  signing: Pick<SigningSecrets, 'available' | 'accounts'>;
   /** Tries recipes. */
   preview: RecipePreview;
   /** Where steps are put together in a form; undefined where there is no such page. */
@@ -63,6 +64,8 @@ export interface SiteOptions {
   secureCookies: boolean;
   /** An identity provider that people may connect their accounts with, to sign in through it. */
   oidc?: OidcOptions | undefined;
+  /** Whose account needs a second factor; `optional` by default. */
+  secondFactor?: SecondFactorPolicy | undefined;
   /** How many proxies in front of the site write `X-Forwarded-For`; 0 by default: the header is not believed. */
   proxies?: number | undefined;
   /** Bounds the answers being sent. */
@@ -72,6 +75,8 @@ export interface SiteOptions {
 }
 
 const joiningLimits = { pair: 5, account: 10, address: 20, seconds: 86_400 };
+/** Three of a million codes are right at a time: 240 guesses a day find one in 1,400 days. */
+const codeLimits = { pair: 5, account: 10, address: 30, seconds: 3_600 };
 /** Many people may share an address, and each that returns signed in is refunded. */
 const providerVisitLimit = { tries: 60, seconds: 600 };
 
@@ -85,12 +90,16 @@ export async function createSite(options: SiteOptions) {
   const throttle = createThrottle();
   const joining = createThrottle(joiningLimits);
   const passwords = createPasswordChecker();
+  const factor = createSecondFactor({ ...options, secret, now });
   const { tries, seconds } = providerVisitLimit;
   return {
     ...options,
     now,
     secret,
-    signIn: createSignIn({ ...options, secret }),
+    signIn: createSignIn({ ...options, secret, factor }),
+    factor,
+    /** Of guessing codes of a second factor. */
+    codes: createThrottle(codeLimits),
     people: createPeople(database),
     invitations: createInvitations(database, now),
     members: createMemberAdmin({ database, passwords, throttle, joining, now }),

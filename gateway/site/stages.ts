@@ -6,8 +6,6 @@ import { GatewayError } from '../errors.js';
 import { envelopeType, failure, plainMeta, prepareErrorAnswer } from '../http/envelope.js';
 import { anonymous, requireOutboundBudget, sendBody } from '../http/outbound-budget.js';
 import { followRequest, isLoopbackHost, loggedMs, withoutBrackets } from '../http/request.js';
-import type { People } from './accounts/people.js';
-import type { SignIn } from './accounts/sign-in.js';
 import { assetRoute } from './assets.js';
 import { requireOperatorToken } from './authorize.js';
 import { readGuardedForm, refuseOtherSites } from './form-guard.js';
@@ -18,6 +16,7 @@ import {
   type PageCall,
   type PageRoute,
   type Redirect,
+  setUpPath,
 } from './page.js';
 import { errorPage, renderPage } from './pages/document.js';
 import type { Site } from './site.js';
@@ -153,12 +152,18 @@ function hostOf(header: string): string | undefined {
 }
 
 /** Finds the visitor by the session's cookie. Rights are read each time: a person who was removed has none at once. */
-export function findVisitor(signIn: SignIn, people: People): SiteStage {
+export function findVisitor({
+  signIn,
+  people,
+  secondFactor,
+}: Pick<Site, 'signIn' | 'people' | 'secondFactor'>): SiteStage {
   return async function findVisitor(ctx, next) {
     const found = await signIn.session(ctx.get('cookie'));
     if (found) {
       ctx.append('set-cookie', found.cookies);
-      ctx.state.visitor = { ...found.session, ...(await people.rights(found.session.user.id)) };
+      const rights = await people.rights(found.session.user.id);
+      const needed = secondFactor === 'all' || (secondFactor === 'operators' && rights.role !== null);
+      ctx.state.visitor = { ...found.session, ...rights, mustSetUp: needed && !found.session.secondFactor };
     }
     await next();
   };
@@ -170,18 +175,23 @@ export function findVisitor(signIn: SignIn, people: People): SiteStage {
  */
 export function authorizeApi(site: Site, isForMembers: (path: string) => boolean): SiteStage {
   const requireToken = requireOperatorToken(site.operatorToken);
-  const enter = findVisitor(site.signIn, site.people);
+  const enter = findVisitor(site);
   return async function authorizeApi(ctx, next) {
     if (ctx.get('authorization') === '' && isForMembers(ctx.path)) {
       await enter(ctx, async () => undefined);
       if (ctx.state.visitor) {
         requireOwnHost(ctx, site.baseUrl);
         refuseOtherSites(ctx, site.baseUrl);
+        if (ctx.state.visitor.mustSetUp) throw mustSetUp();
         return next();
       }
     }
     return requireToken(ctx, next);
   };
+}
+
+function mustSetUp(): GatewayError {
+  return new GatewayError('forbidden', { message: 'Set up a second factor first, under Account.' });
 }
 
 /** Checks the visitor of a route or sends them to sign in, runs the route and sends its answer. */
@@ -190,6 +200,11 @@ export function serve(route: PageRoute, site: Site): SiteStage {
     const { visitor } = ctx.state;
     if (!visitor && route.access !== 'anyone' && ctx.method !== 'POST') {
       sendAnswer(ctx, site, { redirect: `/sign-in?next=${encodeURIComponent(ctx.url)}` });
+      return;
+    }
+    if (visitor?.mustSetUp && ![setUpPath, '/sign-out'].includes(route.path)) {
+      if (ctx.method === 'POST') throw mustSetUp();
+      sendAnswer(ctx, site, { redirect: setUpPath });
       return;
     }
     const call = await route.enter({

@@ -80,6 +80,7 @@ export async function startSite(start: SiteStart) {
     // Cookies may go over plain http on a loopback address alone.
     secureCookies: !isLoopbackHost(new URL(baseUrl).hostname),
     oidc: oidcOf(config),
+    secondFactor: config.secondFactor,
     proxies: config.connectProxies,
   });
   front.open(app.callback());

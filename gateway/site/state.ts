@@ -3,8 +3,8 @@ import type { Middleware } from 'koa';
 import type { Session } from './accounts/account.js';
 import type { Rights } from './accounts/people.js';
 
-/** Somebody who has signed in, and what they may enter. */
-export type SignedIn = Session & Rights;
+/** Somebody who has signed in, and what they may enter; `mustSetUp` where they first need a second factor. */
+export type SignedIn = Session & Rights & { mustSetUp: boolean };
 
 /** Who a request is from. */
 export type Visitor = SignedIn | undefined;

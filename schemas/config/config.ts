@@ -123,6 +123,13 @@ const settings = {
     operatorToken: variable('HELPER_OPERATOR_TOKEN', token).describe(
       'Bearer token for the key site’s JSON API and /metrics.',
     ),
+    secondFactor: variable(
+      'HELPER_SECOND_FACTOR',
+      choice('optional', 'operators', 'all'),
+      'optional',
+    ).describe(
+      'Whose account on the site needs a second factor: of nobody, of operators and support, or of everybody.',
+    ),
     oidcIssuer: variable('HELPER_OIDC_ISSUER', web).describe(
       'Identity provider (OpenID Connect) for signing in to the site.',
     ),

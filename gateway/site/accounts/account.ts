@@ -16,7 +16,7 @@ export interface User {
 }
 
 /** A session that a request's cookie opens. */
-export type Session = { id: string; user: User };
+export type Session = { id: string; user: User; secondFactor: boolean };
 
 /** What an answer carries besides; `cookies` are `Set-Cookie` values. */
 export type WithCookies = { cookies: string[] };
@@ -198,10 +198,13 @@ async function hasOperators(db: Kysely<SiteTables>): Promise<boolean> {
   return (await operators.limit(1).executeTakeFirst()) !== undefined;
 }
 
-/** Without what is read or typed wrongly (l, i, 1, o, 0); 20 of them are 99 random bits. */
+/** Without what is read or typed wrongly (l, i, 1, o, 0); 20 of them are 99 random bits, 16 are 79. */
 const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789';
 
-function createPassword(): string {
-  const letters = Array.from({ length: 20 }, () => alphabet[randomInt(alphabet.length)]).join('');
-  return letters.match(/.{5}/g)?.join('-') ?? letters;
+const createPassword = () => randomLetters(20, 5);
+
+/** Random letters and digits for people, in groups. */
+export function randomLetters(count: number, group: number): string {
+  const letters = Array.from({ length: count }, () => alphabet[randomInt(alphabet.length)]);
+  return letters.map((letter, at) => (at > 0 && at % group === 0 ? `-${letter}` : letter)).join('');
 }

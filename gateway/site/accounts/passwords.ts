@@ -16,15 +16,21 @@ export const maxName = 100;
 /** What is wrong with a new account, by field. */
 export async function accountProblems(
   passwords: PasswordChecker,
-  { email, name, password }: NewAccount,
+  { password, ...person }: NewAccount,
 ): Promise<Record<string, string>> {
+  const problems = personProblems(person);
+  const problem = await passwordProblem(passwords, password, person);
+  if (problem) problems.password = problem;
+  return problems;
+}
+
+/** What is wrong with an account's e-mail, in lower case, and name. */
+export function personProblems({ email, name }: Omit<NewAccount, 'password'>): Record<string, string> {
   const problems: Record<string, string> = {};
   if (!isEmail(email)) problems.email = 'must be an e-mail address such as name@example.com';
   if (!isLine(name, maxName)) {
     problems.name = `must be at most ${maxName} characters without control characters`;
   }
-  const problem = await passwordProblem(passwords, password, { email, name });
-  if (problem) problems.password = problem;
   return problems;
 }
 

@@ -1,27 +1,24 @@
-import { randomBytes } from 'node:crypto';
-import { isIP } from 'node:net';
 import type { Kysely, Transaction } from 'kysely';
 import type { Logger } from 'pino';
 import { once } from '../../../pool/concurrency.js';
 import { quote } from '../../../schemas/quote.js';
-import { rowsPerTransaction } from '../../database/rows.js';
-import { hashSecret } from '../../keys/model.js';
+import { GatewayError, inputError } from '../../errors.js';
 import type { SiteDatabase, SiteTables } from '../tables.js';
 import {
   type Audited,
   actorOf,
   createAudited,
   hashPassword,
-  type Session,
   setPassword,
-  siteCookie,
   type User,
   verifyPassword,
   type WithCookies,
 } from './account.js';
 import { isEmail } from './passwords.js';
 import type { OidcOptions } from './provider.js';
-import { createAttemptBudget } from './throttle.js';
+import type { SecondFactor } from './second-factor.js';
+import { type Client, createSessions } from './sessions.js';
+import { createAttemptBudget, knownAddress } from './throttle.js';
 
 interface SignInOptions {
   database: SiteDatabase;
@@ -30,6 +27,7 @@ interface SignInOptions {
   baseUrl: string;
   /** Whether cookies go over https alone. */
   secureCookies: boolean;
+  factor: Pick<SecondFactor, 'pass'>;
   oidc?: OidcOptions | undefined;
   logger: Pick<Logger, 'warn'>;
   now?: (() => number) | undefined;
@@ -42,7 +40,7 @@ export type SignIn = ReturnType<typeof createSignIn>;
 
 /** Signing in by password or through an identity provider; sign-ins, failed ones too, and changes are audited. */
 export function createSignIn(options: SignInOptions) {
-  const { database, oidc } = options;
+  const { database, oidc, factor } = options;
   const through = oidc?.name ?? 'OpenID Connect';
   const audited = createAudited(database, options.now);
   const log = createSignInLog(audited);
@@ -83,15 +81,62 @@ export function createSignIn(options: SignInOptions) {
   return {
     session: sessions.find,
     signOut: sessions.end,
+    sessions,
 
-    /** A new session, or undefined where e-mail or password is wrong; both take the same time. */
-    async signIn(email: string, password: string, client: Client): Promise<WithCookies | undefined> {
+    /**
+     * A new session, or undefined where e-mail or password is wrong; both take the same time. With a second factor there is
+     * no session yet, but the token by which `enterCode` goes on.
+     */
+    async signIn(
+      email: string,
+      password: string,
+      client: Client,
+    ): Promise<(WithCookies & { held?: string }) | undefined> {
       const user = await database.run((db) => findUser(db, email.toLowerCase()));
       if (!(await verifyPassword(password, user?.password)) || !user) {
         await log.failed(email, client);
         return undefined;
       }
+      if (user.second_factor !== null) return { cookies: [], held: await sessions.hold(user.id) };
       return log.succeeded(user, client, (trx) => sessions.open(trx, user.id, client));
+    },
+
+    /** Goes on with the sign-in of `user` that a token holds; undefined where the code is wrong or was used. */
+    async enterCode(
+      user: User,
+      held: string,
+      code: string,
+      client: Client,
+    ): Promise<WithCookies | undefined> {
+      if (!(await factor.pass(user, code))) {
+        await log.failed(user.email, { ...client, second_factor: true });
+        return undefined;
+      }
+      return log.succeeded(user, client, async (trx) => {
+        if (!(await sessions.release(trx, held))) throw new GatewayError('unauthorized');
+        return sessions.open(trx, user.id, client);
+      });
+    },
+
+    /** Whether it is the user's password. */
+    async verify({ email }: User, password: string): Promise<boolean> {
+      const user = await database.run((db) => findUser(db, email));
+      return verifyPassword(password, user?.password);
+    },
+
+    /** Changes name and e-mail, which the user's invitations follow; `invalid_input` where the e-mail is taken. */
+    async rename(user: User, { name, email }: Pick<User, 'name' | 'email'>): Promise<void> {
+      if (name === user.name && email === user.email) return;
+      await audited(async (trx, note) => {
+        const owner = await findUser(trx, email);
+        if (owner && owner.id !== user.id)
+          throw inputError([{ field: 'email', problem: 'is that of another account' }]);
+        await trx.updateTable('connect_users').set({ name, email }).where('id', '=', user.id).execute();
+        const invitations = trx.updateTable('connect_invitations').set({ created_by: email });
+        await invitations.where('created_by', '=', user.email).execute();
+        const detail = { name, ...(email !== user.email && { email, before: user.email }) };
+        await note({ actor: actorOf(user), action: 'account.rename', detail });
+      });
     },
 
     /** Ends all the user's sessions and makes a new one. Undefined where the current password is wrong. */
@@ -147,14 +192,14 @@ export function createSignIn(options: SignInOptions) {
 async function findUser(
   db: Kysely<SiteTables>,
   email: string,
-): Promise<(User & { password: string | null }) | undefined> {
+): Promise<(User & { password: string | null; second_factor: string | null }) | undefined> {
   // Other texts are in no row, and not every one may be in a statement.
   if (!isEmail(email)) return undefined;
   return db.selectFrom('connect_users').selectAll().where('email', '=', email).executeTakeFirst();
 }
 
 /** Where a sign-in, or an attempt, comes from; `through` an identity provider, where it was not by password. */
-type SignInOrigin = { address: string; through?: string };
+type SignInOrigin = { address: string; through?: string; second_factor?: boolean };
 
 /** Notes in the audit log who signed in, and who tried to. */
 export function createSignInLog(audited: Audited) {
@@ -200,100 +245,10 @@ export function createSignInLog(audited: Audited) {
   };
 }
 
-function originDetail({ address, through }: SignInOrigin) {
-  return { address: knownAddress(address), ...(through !== undefined && { through }) };
-}
-
-/** A proxy's header can hold anything in place of an address. */
-function knownAddress(address: string): string {
-  return isIP(address) === 0 ? 'unknown' : address;
-}
-
-/** How long a session lasts after its last renewal; it is renewed in use, once an hour at most. */
-const sessionMs = 24 * 3_600_000;
-const renewalMs = 3_600_000;
-/** Of one account: successful sign-ins are not slowed down, and each leaves a row behind. */
-const maxSessions = 20;
-/** Characters of what a browser says that it is. */
-const maxAgent = 300;
-
-/** Who starts a session: their address, the browser's `User-Agent` and its `Cookie` header. */
-type Client = { address: string; agent: string; cookie: string };
-
-/** The cookie has a random token, the database its SHA-256 alone: a reader of a back-up can use no session. */
-function createSessions({ database, secureCookies, now = Date.now }: SignInOptions) {
-  const cookie = siteCookie('hg_session', secureCookies);
-
-  async function endSession(db: Kysely<SiteTables>, header: string): Promise<void> {
-    const id = hashSecret(cookie.read(header) ?? '');
-    await db.deleteFrom('connect_sessions').where('id', '=', id).execute();
-  }
-
+function originDetail({ address, through, second_factor }: SignInOrigin) {
   return {
-    /** The token that a request's `Cookie` header has. */
-    tokenIn: cookie.read,
-
-    /** Starts a session in place of the one that the browser had, which would outlive the sign-out; returns its `Set-Cookie` value. */
-    async open(
-      trx: Transaction<SiteTables>,
-      user_id: string,
-      { address, agent, cookie: header }: Client,
-    ): Promise<WithCookies> {
-      const at = now();
-      await endSession(trx, header);
-      await pruneSessions(trx, user_id, at);
-      const token = randomBytes(32).toString('base64url');
-      const from = { address: knownAddress(address), agent: agent.slice(0, maxAgent) };
-      const times = { created_at: at, seen_at: at, expires_at: at + sessionMs };
-      const row = { id: hashSecret(token), user_id, ...times, ...from };
-      await trx.insertInto('connect_sessions').values(row).execute();
-      return { cookies: [cookie.set(token, sessionMs / 1000)] };
-    },
-
-    /** The session of a request; with a cookie where it was renewed. */
-    async find(header: string): Promise<(WithCookies & { session: Session }) | undefined> {
-      const token = cookie.read(header);
-      if (token === undefined) return undefined;
-      const [id, at] = [hashSecret(token), now()];
-      const found = await database.run((db) =>
-        db
-          .selectFrom('connect_sessions as session')
-          .innerJoin('connect_users as user', 'user.id', 'session.user_id')
-          .select(['user.id', 'user.email', 'user.name', 'session.seen_at'])
-          .where('session.id', '=', id)
-          .where('session.expires_at', '>', at)
-          .executeTakeFirst(),
-      );
-      if (!found) return undefined;
-      const { seen_at, ...user } = found;
-      if (at - seen_at < renewalMs) return { session: { id, user }, cookies: [] };
-      const times = { seen_at: at, expires_at: at + sessionMs };
-      await database.run((db) =>
-        db.updateTable('connect_sessions').set(times).where('id', '=', id).execute(),
-      );
-      return { session: { id, user }, cookies: [cookie.set(token, sessionMs / 1000)] };
-    },
-
-    /** Ends the session of a request, and removes its cookie. */
-    async end(header: string): Promise<WithCookies> {
-      await database.run((db) => endSession(db, header));
-      return { cookies: [cookie.set('', 0)] };
-    },
+    address: knownAddress(address),
+    ...(through !== undefined && { through }),
+    ...(second_factor && { second_factor }),
   };
-}
-
-/** Deletes expired sessions, of very many some, and of this user all but the newest, so that there is room for one. */
-async function pruneSessions(trx: Transaction<SiteTables>, userId: string, now: number): Promise<void> {
-  const ids = trx.selectFrom('connect_sessions').select('id');
-  const expired = ids.where('expires_at', '<=', now).limit(rowsPerTransaction);
-  const newest = ids
-    .where('user_id', '=', userId)
-    .orderBy('expires_at', 'desc')
-    .limit(maxSessions - 1);
-  await trx
-    .deleteFrom('connect_sessions')
-    .where((eb) =>
-      eb.or([eb('id', 'in', expired), eb.and([eb('user_id', '=', userId), eb('id', 'not in', newest)])]),
-    )
-    .execute();
 }

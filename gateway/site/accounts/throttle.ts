@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
@@ -119,6 +120,11 @@ export function networkOf(address: string): string {
   if (!(parsed instanceof ipaddr.IPv6)) return String(parsed);
   const parts = parsed.parts.slice(0, 4).map((part) => part.toString(16));
   return `${parts.join(':')}::/64`;
+}
+
+/** A proxy's header can hold anything in place of an address. */
+export function knownAddress(address: string): string {
+  return isIP(address) === 0 ? 'unknown' : address;
 }
 
 const deviceSeconds = 90 * 86_400;

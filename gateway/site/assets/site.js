@@ -94,6 +94,23 @@ function focusSearch() {
   });
 }
 
+/** A button beside each password that shows what was typed. */
+function enableShowing() {
+  for (const field of document.querySelectorAll('input[type="password"]')) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'small quiet-button';
+    button.textContent = 'Show password';
+    button.setAttribute('aria-controls', field.id);
+    button.addEventListener('click', () => {
+      const isShown = field.type === 'text';
+      field.type = isShown ? 'password' : 'text';
+      button.textContent = isShown ? 'Show password' : 'Hide password';
+    });
+    field.after(button);
+  }
+}
+
 /** A second click on a button must not send a form twice. */
 function sendOnce() {
   document.addEventListener('submit', (event) => {
@@ -135,6 +152,7 @@ function refreshRegularly() {
 
 forgetForm();
 enableCopying();
+enableShowing();
 enableTips();
 reportMissingPictures();
 sendOnce();

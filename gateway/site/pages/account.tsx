@@ -1,9 +1,10 @@
+import type { VNode } from 'preact';
 import { GatewayError } from '../../errors.js';
-import { maxName, maxPassword, minPassword, passwordProblem } from '../accounts/passwords.js';
+import { maxName, maxPassword, minPassword, passwordProblem, personProblems } from '../accounts/passwords.js';
 import type { Offer } from '../accounts/people.js';
 import { formState, get, type PageCall, post, refused, type UserCall } from '../page.js';
 import { Page } from './document.js';
-import { Empty, Facts, Field, Form, Notice } from './elements.js';
+import { Empty, Facts, Field, Form, Moment, Notice, Table } from './elements.js';
 import { roleNames, roleTexts } from './members.js';
 import { rateLimited, tooMany } from './sign-in.js';
 
@@ -13,45 +14,93 @@ const joinPath = '/join/:token';
 export const accountPages = [
   get.user('/account', async (call) => accountPage(call)),
   post.user('/account/password', changePassword),
+  post.user('/account/profile', rename),
+  post.user('/account/sessions/:session/end', async ({ site, visitor, params }) => {
+    await site.signIn.sessions.endOne(visitor.user, params.session ?? '');
+    return { redirect: '/account?done=session' };
+  }),
   get.anyone(joinPath, async (call) => joinPage(call, await findOffer(call))),
   post.anyone(joinPath, join),
 ];
 
 async function changePassword(call: UserCall) {
-  const { site, form, cookie, address } = call;
+  const { site, form } = call;
   const { user } = call.visitor;
   const next = form.get('password') ?? '';
-  const again = (problems: Record<string, string>) => refused({ values: form, problems }, accountPage(call));
+  const page = await accountPage(call);
+  const again = (problems: Record<string, string>) => refused({ values: form, problems }, page);
   const problem = await passwordProblem(site.passwords, next, user);
   if (problem) return again({ password: problem });
   if (form.get('again') !== next) return again({ again: 'must be the same password as above' });
-
-  // An open session that somebody else finds must not help to guess the password either.
-  const attempt = { address, account: user.email, device: site.devices.recognise(cookie, user.email) };
-  const wait = await site.throttle.attempt(attempt);
-  if (wait > 0) return rateLimited(again({ current: tooMany(wait) }), wait);
+  const wrong = await checkPassword(call, 'current', page);
+  if (wrong) return wrong;
   const changed = await site.signIn.changePassword(user, form.get('current') ?? '', next, call);
   if (!changed) return again({ current: 'is not your password' });
-  await site.throttle.succeed(attempt);
-  return { redirect: '/account?changed=1', cookies: changed.cookies };
+  return { redirect: '/account?done=password', cookies: changed.cookies };
 }
 
-function accountPage({ site, query, visitor }: UserCall) {
+/**
+ * The answer where the field has another than the visitor's password, slowed down as signing in is: an open session that
+ * somebody else finds must not help to guess it.
+ */
+export async function checkPassword(
+  { site, form, cookie, address, visitor: { user } }: UserCall,
+  field: string,
+  page: VNode,
+) {
+  const attempt = { address, account: user.email, device: site.devices.recognise(cookie, user.email) };
+  const again = (problem: string) => refused({ values: form, problems: { [field]: problem } }, page);
+  const wait = await site.throttle.attempt(attempt);
+  if (wait > 0) return rateLimited(again(tooMany(wait)), wait);
+  if (!(await site.signIn.verify(user, form.get(field) ?? ''))) return again('is not your password');
+  await site.throttle.succeed(attempt);
+  return undefined;
+}
+
+async function rename(call: UserCall) {
+  const { site, form, visitor } = call;
+  const { user } = visitor;
+  const name = (form.get('name') ?? '').trim();
+  const email = (form.get('email') ?? '').trim().toLowerCase();
+  const page = await accountPage(call);
+  const problems = personProblems({ name, email });
+  if (Object.keys(problems).length > 0) return refused({ values: form, problems }, page);
+  const wrong = email === user.email ? undefined : await checkPassword(call, 'confirm', page);
+  if (wrong) return wrong;
+  try {
+    await site.signIn.rename(user, { name, email });
+  } catch (error) {
+    return refused(formState(error, form, 'email'), page);
+  }
+  return { redirect: '/account?done=profile', cookies: [site.devices.remember(email)] };
+}
+
+const doneMessages: Record<string, string | undefined> = {
+  password: 'Your password was changed, and your other sessions were ended.',
+  profile: 'Saved.',
+  session: 'That session was ended.',
+};
+
+async function accountPage({ site, query, visitor }: UserCall) {
   const { user, role, tenants } = visitor;
   const links = tenants.map(({ id, name, role }) => (
     <span key={id} class="listed">
       <a href={`/tenants/${name}`}>{name}</a> ({roleNames[role].toLowerCase()})
     </span>
   ));
+  const sessions = await site.signIn.sessions.of(user.id);
+  const message = doneMessages[query.get('done') ?? ''];
   return (
     <Page title="Account" narrow>
-      {query.get('changed') === '1' && (
-        <Notice kind="good">Your password was changed, and your other sessions were ended.</Notice>
-      )}
+      {message && <Notice kind="good">{message}</Notice>}
       <Facts
         facts={{
-          'E-mail': user.email,
-          Name: user.name,
+          'Second factor': (
+            <>
+              {visitor.secondFactor ? 'on' : 'off'}{' '}
+              <a href="/account/second-factor">{visitor.secondFactor ? 'Change…' : 'Set up…'}</a>
+            </>
+          ),
           Role: role && roleNames[role],
           Tenants: links.length > 0 && links,
         }}
@@ -61,6 +110,19 @@ function accountPage({ site, query, visitor }: UserCall) {
           Ask an operator of this gateway for an invitation link, and open it while you are signed in.
         </Empty>
       )}
+      <h2>Name and e-mail</h2>
+      <Form action="/account/profile">
+        <Field name="name" label="Name" value={user.name} autocomplete="name" maxLength={maxName} />
+        <Field name="email" label="E-mail" type="email" value={user.email} required autocomplete="username" />
+        <Field
+          name="confirm"
+          label="Your password"
+          type="password"
+          autocomplete="current-password"
+          hint="For another e-mail, with which you sign in from then on."
+        />
+        <button type="submit">Save</button>
+      </Form>
       {site.oidc && <ProviderSection name={site.oidc.name} result={query.get('connected')} />}
       <h2>Change password</h2>
       <Form action="/account/password">
@@ -76,8 +138,43 @@ function accountPage({ site, query, visitor }: UserCall) {
         <NewPassword />
         <button type="submit">Change password</button>
       </Form>
+      <h2>Sessions</h2>
+      <Table
+        label="Sessions"
+        rows={sessions}
+        columns={[
+          { head: 'Browser', rowHead: true, cell: ({ agent }) => browserName(agent) },
+          { head: 'Address', priority: 2, cell: ({ address }) => address },
+          { head: 'Since', priority: 3, cell: ({ created_at }) => <Moment at={created_at} /> },
+          { head: 'Last use', cell: ({ seen_at }) => <Moment at={seen_at} /> },
+          {
+            head: 'End',
+            hiddenHead: true,
+            cell: ({ id }) =>
+              id === visitor.id ? (
+                'this one'
+              ) : (
+                <Form action={`/account/sessions/${id}/end`}>
+                  <button type="submit" class="small quiet-button">
+                    Sign out there
+                  </button>
+                </Form>
+              ),
+          },
+        ]}
+      />
     </Page>
   );
+}
+
+/** What a browser says that it is, in short: "Firefox on Linux". Each also names those that it descends from. */
+function browserName(agent: string): string {
+  const first = (names: string[]) => names.find((name) => agent.includes(name));
+  const browser = first(['Edg', 'OPR', 'Firefox', 'Chrome', 'Safari']);
+  const system = first(['Android', 'iPhone', 'iPad', 'Windows', 'Mac OS', 'Linux']);
+  if (!browser) return agent.split(' ')[0]?.slice(0, 40) || 'unknown';
+  const name = { Edg: 'Edge', OPR: 'Opera' }[browser] ?? browser;
+  return system ? `${name} on ${system}` : name;
 }
 
 /** Connecting the account with the identity provider, so as to sign in through it. */

@@ -2,7 +2,7 @@ import { tryUrl } from '../../../schemas/input/parse.js';
 import { GatewayError } from '../../errors.js';
 import type { ProviderOutcome } from '../accounts/sign-in.js';
 import { networkOf } from '../accounts/throttle.js';
-import { get, type PageAnswer, type PageCall, post, refused, type UserCall } from '../page.js';
+import { emptyForm, get, type PageAnswer, type PageCall, post, refused, type UserCall } from '../page.js';
 import type { SignedIn } from '../state.js';
 import { Page } from './document.js';
 import { Field, Form, Notice } from './elements.js';
@@ -19,6 +19,7 @@ export const signInPages = [
     return signInPage({ next, name, ...(failed && { problem }) });
   }),
   post.anyone('/sign-in', signIn),
+  post.anyone('/sign-in/code', enterCode),
   post.anyone('/sign-out', async ({ site, cookie }) => {
     return { redirect: '/sign-in', ...(await site.signIn.signOut(cookie)) };
   }),
@@ -40,8 +41,58 @@ async function signIn(call: PageCall) {
   if (!session) {
     return again('This e-mail and password do not belong together. Check both and try again.');
   }
+  if (session.held !== undefined) return codePage(session.held, next);
   await site.throttle.succeed(attempt);
   return { redirect: next ?? '/', cookies: [...session.cookies, site.devices.remember(email)] };
+}
+
+async function enterCode(call: PageCall) {
+  const { site, form, cookie, address } = call;
+  const [held, next] = [form.get('held') ?? '', localPath(form.get('next'))];
+  const user = await site.signIn.sessions.held(held);
+  if (!user) {
+    const problem = 'This sign-in has ended, as it took longer than ten minutes. Start again.';
+    return refused(emptyForm, signInPage({ next, name: site.oidc?.name, problem }), 401);
+  }
+  const attempt = { address, account: user.email, device: site.devices.recognise(cookie, user.email) };
+  const again = (code: string) =>
+    refused({ values: new Map(), problems: { code } }, codePage(held, next), 401);
+  const wait = await site.codes.attempt(attempt);
+  if (wait > 0) return rateLimited(again(tooMany(wait)), wait);
+  const session = await site.signIn.enterCode(user, held, form.get('code') ?? '', call);
+  if (!session) return again('is wrong, or was used before: each works once');
+  for (const throttle of [site.codes, site.throttle]) await throttle.succeed(attempt);
+  return { redirect: next ?? '/', cookies: [...session.cookies, site.devices.remember(user.email)] };
+}
+
+function codePage(held: string, next: string | undefined) {
+  return (
+    <Page title="Second factor" narrow>
+      <Form action="/sign-in/code">
+        <input type="hidden" name="held" value={held} />
+        {next && <input type="hidden" name="next" value={next} />}
+        <CodeField />
+        <button type="submit">Sign in</button>
+      </Form>
+      <p class="quiet">
+        You have lost your phone and your recovery codes? An operator of this gateway can end your second
+        factor.
+      </p>
+    </Page>
+  );
+}
+
+/** Asks for a code of the second factor. */
+export function CodeField() {
+  return (
+    <Field
+      name="code"
+      label="Code"
+      required
+      autocomplete="one-time-code"
+      hint="Six digits from your app, or one of your recovery codes."
+    />
+  );
 }
 
 /** `name` is the identity provider's, where there is one. */

@@ -45,6 +45,7 @@ export const signInSettings = {
   secret: 's'.repeat(43),
   baseUrl: 'http://127.0.0.1:8081',
   secureCookies: false,
+  factor: { pass: async () => false },
   logger: { warn() {} },
 };
 
