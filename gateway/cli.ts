@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs';
 import { Argument, Command } from 'commander';
 import { mapStackTraces } from '../pool/thread-settings.js';
 import { visibleJson } from '../schemas/quote.js';
+import { registerAccessCommands } from './commands/access.js';
 import { hasServerOption } from './commands/call/words.js';
 import {
   asLines,
@@ -28,7 +29,7 @@ import { exitSoon, ignoreClosedPipe, reserveStdout } from './commands/process.js
 import { registerRecipeCommands } from './commands/recipes.js';
 import { registerServe } from './commands/serve.js';
 import { registerSign } from './commands/sign.js';
-import { registerOperatorCommands, registerTenantCommands } from './commands/tenants.js';
+import { registerTenantCommands } from './commands/tenants.js';
 import { builtinPlugins, version } from './plugins/paths.js';
 
 mapStackTraces();
@@ -52,7 +53,7 @@ registerTenantCommands(program, openAdmin, processTerminal);
 registerKeyCommands(program, openAdmin, processTerminal);
 registerRecipeCommands(program, openAdmin, processTerminal);
 registerSign(program, openAdmin, processTerminal);
-registerOperatorCommands(program, async () => (await opening()).openOperators(), processTerminal);
+registerAccessCommands(program, async () => (await opening()).openPeople(), processTerminal);
 registerCall(program);
 registerPluginCommands(program, processTerminal);
 registerOpenApi(program);

@@ -11,6 +11,7 @@ import { alive, createReadiness, ready } from './pipeline/health.js';
 import { observe } from './pipeline/observe.js';
 import { reportPublicly, respond } from './pipeline/respond.js';
 import type { CallState } from './pipeline/stage.js';
+import { createTokens } from './site/accounts/tokens.js';
 import { requireOperatorToken } from './site/authorize.js';
 
 /** A process that works on jobs and serves no calls. */
@@ -62,7 +63,7 @@ async function compose(options: CoreOptions) {
 /** Serves `/healthz`, `/readyz` and, for the operator, `/metrics`, if a port is set for them. */
 async function serveWatchers(
   { config, logger, closers, lifecycle, supervisor }: CoreOptions,
-  { work, engine, keys, usage, metrics }: Awaited<ReturnType<typeof openCore>>,
+  { database, work, engine, keys, usage, metrics }: Awaited<ReturnType<typeof openCore>>,
 ): Promise<string | undefined> {
   const { host, workPort: port, operatorToken, outputBytes } = config;
   if (port === undefined) return undefined;
@@ -73,7 +74,9 @@ async function serveWatchers(
     '/readyz',
     ready(readiness, () => config.docs === 'on'),
   );
-  router.get('/metrics', requireOperatorToken(operatorToken), async function serveMetrics(ctx) {
+  const authorize = requireOperatorToken(operatorToken, createTokens(database.access()));
+  router.get('/metrics', async function serveMetrics(ctx) {
+    await authorize(ctx);
     const { type, body } = await metrics.text();
     ctx.type = type;
     ctx.body = body;

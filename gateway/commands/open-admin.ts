@@ -1,21 +1,38 @@
 import { importTimeoutMs } from '../../pool/plugin.js';
 import { loadConfig } from '../config.js';
 import { openDatabase } from '../database/open-database.js';
+import { requireValid } from '../errors.js';
 import { createKeyAdmin } from '../keys/admin.js';
+import { createKeyInputs, type TokenOptions, type Unchecked } from '../keys/inputs.js';
 import type { CheckRecipe } from '../keys/recipe-changes.js';
 import { createKeyStore } from '../keys/store.js';
+import { findTenant } from '../keys/tenant-changes.js';
 import { migrations } from '../migrations.js';
 import { discoverPlugins } from '../plugins/discover.js';
 import { builtinPlugins, pipelineId } from '../plugins/paths.js';
 import { createSigningSecrets, openSigning } from '../signing/signing-secrets.js';
 import { resetOperator } from '../site/accounts/account.js';
+import { createMemberChanges } from '../site/accounts/member-admin.js';
+import { createPeople } from '../site/accounts/people.js';
+import { createTokens } from '../site/accounts/tokens.js';
 import type { SiteTables } from '../site/tables.js';
 
-/** Opens the accounts of the key-management site, for one command. */
-export async function openOperators() {
-  const database = await openDatabase(loadConfig(process.env), { migrations });
+/** Opens the accounts and tokens of the key-management site, for one command. */
+export async function openPeople(env = process.env) {
+  const config = loadConfig(env);
+  const database = await openDatabase(config, { migrations });
   const site = database.access<SiteTables>();
+  const store = createKeyStore(database.access());
+  const tokens = createTokens(site);
+  const inputs = createKeyInputs(() => [], Date.now);
   return {
+    people: createPeople(site),
+    members: createMemberChanges(site),
+    tokens,
+    createToken: (given: Unchecked<TokenOptions>, actor: string) =>
+      tokens.create(requireValid(inputs.token.check(given)), actor),
+    tenantId: async (name: string) => (await findTenant(store, name)).id,
+    siteUrl: new URL(config.connectUrl ?? `http://127.0.0.1:${config.connectPort}`).origin,
     reset: (email: string | undefined, actor: string) => resetOperator(site, email, actor),
     close: () => database.close(),
   };

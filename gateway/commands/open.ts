@@ -50,12 +50,14 @@ const typedNames: Readonly<Record<string, { as: string; hint?: string }>> = {
   id: { as: '<id>' },
   label: { as: '--label' },
   scopes: { as: '--scope' },
+  role: { as: '--role' },
+  note: { as: '<email>' },
   expires_at: { as: '--expires', hint: 'a time from now such as 12h or 30d is accepted too' },
   grace_seconds: { as: '--grace', hint: `the longest is ${longestGrace}d` },
 };
 
 /** An error's fields named as they were typed: `--expires` for people, `expires` for programs. */
-function withTypedNames(error: unknown, json: boolean): unknown {
+export function withTypedNames(error: unknown, json: boolean): unknown {
   if (!(error instanceof GatewayError) || !error.details) return error;
   const details = error.details.map(({ field: name, problem }) => {
     const { as, hint } = typedNames[name] ?? { as: name };

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
 import type { TenantView } from '../keys/model.js';
 import { tenantName } from '../keys/schemas.js';
-import { actorName, allPages, type OpenKeys, withKeys } from './open.js';
-import type { openOperators } from './open-admin.js';
-import { answer, formatTable, type JsonOption, jsonOption, type Terminal, usageErrors } from './output.js';
+import { allPages, type OpenKeys, withKeys } from './open.js';
+import { formatTable, type JsonOption, jsonOption, type Terminal, usageErrors } from './output.js';
 import { commandName } from './process.js';
 
 /** Adds `tenants` and its commands to the program. */
@@ -68,33 +67,4 @@ function tableOf(tenants: TenantView[]): string {
     String(weight),
   ]);
   return formatTable(['NAME', 'CREATED', 'RATE', 'MONTHLY QUOTA', 'WEIGHT'], rows);
-}
-
-/** `operator reset`: lets everybody who can reach the database sign in to the key-management site again. */
-export function registerOperatorCommands(
-  program: Command,
-  open: typeof openOperators,
-  terminal: Terminal,
-): void {
-  const operator = usageErrors(program.command('operator'), terminal);
-  operator.description('Manage the sign-in of the key-management site’s operators.');
-  operator
-    .command('reset')
-    .description(
-      'Give an operator a new password and end their sessions; the password is the last line on stdout.',
-    )
-    .option('--email <address>', 'which operator; the first one by default')
-    .option(...jsonOption)
-    .action(({ email, json }: { email?: string; json?: boolean }) =>
-      answer(terminal, json === true, async () => {
-        const operators = await open();
-        try {
-          const credentials = await operators.reset(email, actorName());
-          const notes = [`${credentials.email} now signs in with this password. It is shown this once:`];
-          return { data: { ...credentials }, notes, result: credentials.password };
-        } finally {
-          await operators.close();
-        }
-      }),
-    );
 }

@@ -11,12 +11,20 @@ import {
   rotationSchema,
   tenantPageSchema,
   tenantSchema,
+  tokenSchema,
 } from './schemas.js';
 
 export interface IssueOptions {
   label?: string | undefined;
   /** Service ids or groups such as `text/*`; left out, the key opens every helper. */
   scopes?: string[] | undefined;
+  /** ISO 8601, in the future. */
+  expires_at?: string | undefined;
+}
+
+export interface TokenOptions {
+  label: string;
+  role: 'operator' | 'support';
   /** ISO 8601, in the future. */
   expires_at?: string | undefined;
 }
@@ -52,6 +60,7 @@ export function createKeyInputs(services: () => readonly string[], now: () => nu
   return {
     tenant: compileFields<{ name: string }>(ajv, tenantSchema),
     key: compileFields<IssueOptions>(ajv, keySchema),
+    token: compileFields<TokenOptions>(ajv, tokenSchema),
     rotation: compileFields<{ grace_seconds: number }>(ajv, rotationSchema),
     limits: compileFields<LimitChanges>(ajv, limitsSchema),
     tenantPage: compileFields<WithLimit<PageQuery>>(ajv, tenantPageSchema),

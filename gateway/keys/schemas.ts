@@ -62,6 +62,24 @@ export const keySchema = {
   },
 } as const satisfies FieldsSchema;
 
+/** Of an API token of the site. */
+export const tokenSchema = {
+  properties: {
+    label: {
+      ...keySchema.properties.label,
+      minLength: 1,
+      description: 'Which program uses it; the audit log names it so.',
+    },
+    role: {
+      type: 'string',
+      enum: ['operator', 'support'],
+      description: 'An operator token does everything; a support token reads, and sees no secret.',
+    },
+    expires_at: keySchema.properties.expires_at,
+  },
+  required: ['label', 'role'],
+} as const satisfies FieldsSchema;
+
 export const rotationSchema = {
   properties: {
     grace_seconds: {

@@ -2,12 +2,12 @@ import Router from '@koa/router';
 import Koa from 'koa';
 import { boundProblems } from '../../schemas/field-problem.js';
 import { parseUrlencoded, type ReadResult, readJsonObject } from '../../schemas/input/parse.js';
-import { inputError } from '../errors.js';
+import { GatewayError, inputError } from '../errors.js';
 import { envelopeType, plainMeta, success } from '../http/envelope.js';
 import { answerUnrouted } from '../http/unrouted.js';
 import { actorOf } from './accounts/account.js';
 import { apiRoutes, openApiDocument } from './api/document.js';
-import { type ApiRoute, apiActor } from './api/route.js';
+import type { ApiRoute } from './api/route.js';
 import { assetRoute, serveAsset } from './assets.js';
 import { issueFormToken, readText } from './form-guard.js';
 import { findTenantFor, type PageRoute } from './page.js';
@@ -24,6 +24,7 @@ import { secondFactorPages } from './pages/second-factor.js';
 import { signInPages } from './pages/sign-in.js';
 import { signedUrlPages } from './pages/signed-urls.js';
 import { tenantsPages } from './pages/tenants.js';
+import { tokenPages } from './pages/tokens.js';
 import { usagePages } from './pages/usage.js';
 import { webhookPages } from './pages/webhooks.js';
 import { createSite, type Site, type SiteOptions } from './site.js';
@@ -55,6 +56,7 @@ export const pageRoutes: readonly PageRoute[] = [
   ...jobsPages,
   ...webhookPages,
   ...memberPages,
+  ...tokenPages,
   ...auditPages,
 ];
 
@@ -139,9 +141,14 @@ function forApi(stage: SiteStage): SiteStage {
 function serveOperation(route: ApiRoute, site: Site): SiteStage {
   const { nothing } = site.admin.inputs;
   const { query: parameters = nothing, body: fields = nothing } = route;
+  const changes = route.method !== 'GET' && !route.reads;
   return async function serveOperation(ctx) {
-    const { visitor } = ctx.state;
-    if (visitor) await findTenantFor(visitor, ctx.params.name, site, ctx.method !== 'GET');
+    const { visitor, program } = ctx.state;
+    const { mayChange } = visitor
+      ? await findTenantFor(visitor, ctx.params.name, site, changes)
+      : { mayChange: program?.role === 'operator' };
+    if (changes && !mayChange)
+      throw new GatewayError('forbidden', { message: 'A support token may only read.' });
     const texts = parseUrlencoded(ctx.querystring);
     const query = parameters.check(parameters.coerce(texts.values));
     const sent = await readJson(ctx);
@@ -154,7 +161,8 @@ function serveOperation(route: ApiRoute, site: Site): SiteStage {
       params: ctx.params,
       query: query.value,
       body: body.value,
-      actor: visitor ? actorOf(visitor.user) : apiActor,
+      actor: visitor ? actorOf(visitor.user) : (program?.actor ?? ''),
+      mayChange,
       answer,
     });
     ctx.status = answer.status;

@@ -15,6 +15,7 @@ import type { OidcOptions } from './accounts/provider.js';
 import { createSecondFactor, type SecondFactorPolicy } from './accounts/second-factor.js';
 import { createSignIn } from './accounts/sign-in.js';
 import { createAttemptBudget, createDevices, createThrottle } from './accounts/throttle.js';
+import { createTokens } from './accounts/tokens.js';
 import { createFormMarks } from './form-guard.js';
 import type { SiteDatabase } from './tables.js';
 
@@ -103,6 +104,7 @@ export async function createSite(options: SiteOptions) {
     people: createPeople(database),
     invitations: createInvitations(database, now),
     members: createMemberAdmin({ database, passwords, throttle, joining, now }),
+    tokens: createTokens(database, now),
     formMarks: createFormMarks(database, now),
     throttle,
     /** Visits of the identity provider, by network. */

@@ -170,11 +170,11 @@ export function findVisitor({
 }
 
 /**
- * Lets the operator token pass, and for paths of operations for members their session too. It needs no form token: no form of another
+ * Lets tokens pass, and for paths of operations for members their session too. It needs no form token: no form of another
  * site can send PUT or DELETE, no script gets leave to (there is no CORS), and both say where they come from.
  */
 export function authorizeApi(site: Site, isForMembers: (path: string) => boolean): SiteStage {
-  const requireToken = requireOperatorToken(site.operatorToken);
+  const authorize = requireOperatorToken(site.operatorToken, site.tokens);
   const enter = findVisitor(site);
   return async function authorizeApi(ctx, next) {
     if (ctx.get('authorization') === '' && isForMembers(ctx.path)) {
@@ -186,7 +186,8 @@ export function authorizeApi(site: Site, isForMembers: (path: string) => boolean
         return next();
       }
     }
-    return requireToken(ctx, next);
+    ctx.state.program = await authorize(ctx);
+    return next();
   };
 }
 

@@ -2,6 +2,7 @@ import type { RouterContext } from '@koa/router';
 import type { Middleware } from 'koa';
 import type { Session } from './accounts/account.js';
 import type { Rights } from './accounts/people.js';
+import type { Program } from './accounts/tokens.js';
 
 /** Somebody who has signed in, and what they may enter; `mustSetUp` where they first need a second factor. */
 export type SignedIn = Session & Rights & { mustSetUp: boolean };
@@ -14,6 +15,8 @@ export interface SiteState {
   requestId: string;
   answers: 'pages' | 'json';
   visitor: Visitor;
+  /** Of the JSON API: who calls by a token. */
+  program?: Program;
   /** What a form on this page has to carry. */
   formToken: string;
   /** Set where the body of the answer is one that everybody gets: a file of the pages. */

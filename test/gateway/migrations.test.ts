@@ -105,10 +105,12 @@ describe('migrations', () =>
           await old.access().run((db) => sql.raw(statement).execute(db));
 
         const site = (await openWith(migrations)).access<SiteTables>();
+        const person = { id: 'u1', name: 'Ada', email: 'ada@example.com', seen_at: null };
+        const ada = { ...person, second_factor: null, second_factor_step: 0 };
         for (const [table, rows] of [
-          ['connect_users', [{ id: 'u1', name: 'Ada', email: 'ada@example.com', password: hash }]],
+          ['connect_users', [{ ...ada, password: hash }]],
           ['connect_identities', [{ subject: 'sub-1', user_id: 'u1' }]],
-          ['connect_operators', [{ user_id: 'u1', created_at: 1 }]],
+          ['connect_operators', [{ user_id: 'u1', created_at: 1, role: 'operator' }]],
           ['connect_sessions', []],
         ] as const)
           expect(await site.run((db) => db.selectFrom(table).selectAll().execute())).to.deep.equal(rows);

@@ -50,7 +50,7 @@ const emailTakenProblem =
 
 export type MemberAdmin = ReturnType<typeof createMemberAdmin>;
 
-/** Changes people. Each transaction checks that `by` is still an operator: they may just have been removed. */
+/** What operators change, and how people accept invitations. */
 export function createMemberAdmin({ database, passwords, throttle, joining, now }: MemberAdminOptions) {
   const audited = createAudited(database, now);
   const invitations = createInvitations(database, now);
@@ -85,6 +85,53 @@ export function createMemberAdmin({ database, passwords, throttle, joining, now 
     await note({ actor: actorOf(user), action: 'member.join', ...subject });
   }
 
+  return {
+    ...createMemberChanges(database, now),
+
+    /** An invitation that can be accepted. Attempts that find none count against the address: `rate_limited`. */
+    async offer(token: string, address: string): Promise<Offer> {
+      refuseTooMany(await throttle.attempt({ address }));
+      const offer = await invitations.find(token);
+      if (!offer) throw invitationGone();
+      await throttle.succeed({ address });
+      return offer;
+    },
+
+    /** Accepts with the account that is signed in. */
+    join: (token: string, user: User): Promise<void> =>
+      audited(async (trx, note) => enter(trx, note, await claim(trx, token), user)),
+
+    /** What is wrong with a new account, by field. */
+    problemsOf: (account: NewAccount) => accountProblems(passwords, account),
+
+    /** Accepts with a new account: `invalid_input` by field; `rate_limited` after too many known e-mails. */
+    async joinAs(token: string, account: NewAccount, address: string): Promise<void> {
+      refuseProblems(await accountProblems(passwords, account));
+      const attempt = { address, account: hashSecret(token) };
+      refuseTooMany(await joining.attempt(attempt));
+      const { email, name, password } = account;
+      const hash = await hashPassword(password);
+      // The one answer that reveals other people's accounts: it alone uses up an attempt.
+      let revealed = false;
+      try {
+        await audited(async (trx, note) => {
+          const invitation = await claim(trx, token);
+          const existing = trx.selectFrom('connect_users').select('id').where('email', '=', email);
+          revealed = (await existing.executeTakeFirst()) !== undefined;
+          if (revealed) refuseProblems({ email: emailTakenProblem });
+          const id = await addAccount(trx, { email, name, password: hash });
+          await enter(trx, note, invitation, { id, email });
+        });
+      } finally {
+        if (!revealed) await joining.succeed(attempt);
+      }
+    },
+  };
+}
+
+/** Who may enter, and in which role. Each transaction checks that `by` is an operator still: they may just have been removed. */
+export function createMemberChanges(database: SiteDatabase, now: () => number = Date.now) {
+  const audited = createAudited(database, now);
   return {
     /** `note` says for whom, in the operator's words. The token is shown this once. */
     async invite(
@@ -181,45 +228,6 @@ export function createMemberAdmin({ database, passwords, throttle, joining, now 
         await log({ actor: actorOf(by), action: 'account.second_factor', detail: { email, state: 'ended' } });
         return true;
       }),
-
-    /** An invitation that can be accepted. Attempts that find none count against the address: `rate_limited`. */
-    async offer(token: string, address: string): Promise<Offer> {
-      refuseTooMany(await throttle.attempt({ address }));
-      const offer = await invitations.find(token);
-      if (!offer) throw invitationGone();
-      await throttle.succeed({ address });
-      return offer;
-    },
-
-    /** Accepts with the account that is signed in. */
-    join: (token: string, user: User): Promise<void> =>
-      audited(async (trx, note) => enter(trx, note, await claim(trx, token), user)),
-
-    /** What is wrong with a new account, by field. */
-    problemsOf: (account: NewAccount) => accountProblems(passwords, account),
-
-    /** Accepts with a new account: `invalid_input` by field; `rate_limited` after too many known e-mails. */
-    async joinAs(token: string, account: NewAccount, address: string): Promise<void> {
-      refuseProblems(await accountProblems(passwords, account));
-      const attempt = { address, account: hashSecret(token) };
-      refuseTooMany(await joining.attempt(attempt));
-      const { email, name, password } = account;
-      const hash = await hashPassword(password);
-      // The one answer that reveals other people's accounts: it alone uses up an attempt.
-      let revealed = false;
-      try {
-        await audited(async (trx, note) => {
-          const invitation = await claim(trx, token);
-          const existing = trx.selectFrom('connect_users').select('id').where('email', '=', email);
-          revealed = (await existing.executeTakeFirst()) !== undefined;
-          if (revealed) refuseProblems({ email: emailTakenProblem });
-          const id = await addAccount(trx, { email, name, password: hash });
-          await enter(trx, note, invitation, { id, email });
-        });
-      } finally {
-        if (!revealed) await joining.succeed(attempt);
-      }
-    },
   };
 }
 

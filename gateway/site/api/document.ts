@@ -10,10 +10,17 @@ import { recordRoutes, recordShapes } from './records.js';
 import type { ApiRoute } from './route.js';
 import { all, listOf, ref, shape, stringSchema } from './shapes.js';
 import { tenantRoutes, tenantShapes } from './tenants.js';
+import { tokenRoutes, tokenShapes } from './tokens.js';
 
-/** The JSON API: what the operator's pages can do, for programs. Each needs the operator token. */
+/** The JSON API: what the operator's pages can do, for programs. Each needs a token. */
 export function apiRoutes(inputs: KeyInputs): ApiRoute[] {
-  return [...tenantRoutes(inputs), ...keyRoutes(inputs), ...recipeRoutes(), ...recordRoutes(inputs)];
+  return [
+    ...tenantRoutes(inputs),
+    ...keyRoutes(inputs),
+    ...recipeRoutes(),
+    ...recordRoutes(inputs),
+    ...tokenRoutes(inputs),
+  ];
 }
 
 /** What the JSON API answers with, as JSON Schema (2020-12, as OpenAPI 3.1 has it). */
@@ -22,6 +29,7 @@ const shapes = {
   ...keyShapes,
   ...recipeShapes,
   ...recordShapes,
+  ...tokenShapes,
   Meta: shape({ service: { type: 'null' }, dryrun: { type: 'boolean' }, request_id: stringSchema }),
   Failure: shape({
     ok: { const: false },
@@ -40,6 +48,7 @@ const shapes = {
 const failures: readonly (readonly [ErrorCode, ...ErrorCode[]])[] = [
   ['invalid_input'],
   ['unauthorized'],
+  ['forbidden'],
   ['not_found'],
   ['method_not_allowed'],
   ['exists', 'conflict'],
@@ -72,7 +81,12 @@ export function openApiDocument(routes: readonly ApiRoute[], baseUrl: string, sc
     components: {
       schemas: shapes,
       securitySchemes: {
-        operatorToken: { type: 'http', scheme: 'bearer', description: 'HELPER_OPERATOR_TOKEN' },
+        operatorToken: {
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'HELPER_OPERATOR_TOKEN, or a token of the site (`hgt_…`); one for support may only read.',
+        },
       },
       responses: Object.fromEntries(failures.map((codes) => [codes.join('-'), failureResponse(codes)])),
     },

@@ -16,6 +16,8 @@ export interface ApiRoute<Query = object, Body = object> {
   data: object;
   /** Open to a signed-in member of the tenant `:name` too; the others are the operator token's alone. */
   forMembers?: true;
+  /** Changes nothing, though it is no GET: open to support tokens too. */
+  reads?: true;
   /** It may answer 201. */
   creates?: true;
   run(call: ApiCall<Query, Body>): Promise<object>;
@@ -28,11 +30,11 @@ export interface ApiCall<Query = object, Body = object> {
   body: Body;
   /** How the audit log names who calls. */
   actor: string;
+  /** Whether the caller's role may change things; to others no secret is shown. */
+  mayChange: boolean;
   /** Its status is 200 unless the operation sets another. */
   answer: { status: number };
 }
-
-export const apiActor = 'api:operator-token';
 
 /** Keeps the types of one operation together; `at` is its method and path. */
 export function defineRoute<Query extends object = object, Body extends object = object>(

@@ -45,7 +45,11 @@ export function tenantRoutes(inputs: KeyInputs): ApiRoute[] {
     defineRoute('GET /api/tenants/:name', 'getTenant', {
       summary: 'Shows a tenant, and what its webhooks are signed with.',
       data: ref('SecretTenant'),
-      run: ({ site, params }) => site.admin.tenantWithSecret(params.name ?? ''),
+      async run({ site, params: { name = '' }, mayChange }) {
+        if (mayChange) return site.admin.tenantWithSecret(name);
+        const webhook_hint = 'A support token is shown no secret.';
+        return { ...(await site.admin.tenant(name)), webhook_secret: null, webhook_hint };
+      },
     }),
     defineRoute('PATCH /api/tenants/:name', 'setLimits', {
       summary: "Changes a tenant's limits and weight; what is left out stays.",

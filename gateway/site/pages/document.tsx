@@ -70,6 +70,7 @@ const staffLinks = [
   ['/keys', 'Keys'],
   ['/audit', 'Audit'],
   ['/people', 'People'],
+  ['/tokens', 'Tokens'],
 ] as const;
 
 function Navigation() {

@@ -4,12 +4,12 @@ import { join, relative } from 'node:path';
 import { expect } from 'chai';
 import { Command } from 'commander';
 import { registerKeyCommands } from '../../../gateway/commands/keys.js';
-import { actorName, type OpenKeys } from '../../../gateway/commands/open.js';
+import type { OpenKeys } from '../../../gateway/commands/open.js';
 import { openAdmin } from '../../../gateway/commands/open-admin.js';
 import type { Terminal } from '../../../gateway/commands/output.js';
 import { registerRecipeCommands } from '../../../gateway/commands/recipes.js';
 import { registerSign } from '../../../gateway/commands/sign.js';
-import { registerOperatorCommands, registerTenantCommands } from '../../../gateway/commands/tenants.js';
+import { registerTenantCommands } from '../../../gateway/commands/tenants.js';
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
 import { createKeyVerifier, type KeyVerifier } from '../../../gateway/keys/verifier.js';
 import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.js';
@@ -25,16 +25,6 @@ import { compileRecipe } from '../keys/recipe-compiler.js';
 import { signing } from '../signing/signing.js';
 
 const services = ['text/remove-stopwords', 'media/add-border'];
-const usedOperators: unknown[][] = [];
-
-const openOperators = async () => ({
-  async reset(...given: unknown[]) {
-    usedOperators.push(given);
-    return { email: 'ada@example.com', password: 'one-two-three' };
-  },
-  close: async () => void usedOperators.push(['closed']),
-});
-
 /** Runs a command line in this process, for a script or a person, and gives what it wrote. */
 async function runWith(open: OpenKeys, args: readonly string[], { isTTY = false } = {}) {
   const ran = { stdout: '', stderr: '', exitCode: 0 };
@@ -52,7 +42,6 @@ async function runWith(open: OpenKeys, args: readonly string[], { isTTY = false 
   const program = new Command('helper-gateway');
   for (const register of [registerTenantCommands, registerKeyCommands, registerRecipeCommands, registerSign])
     register(program, open, terminal);
-  registerOperatorCommands(program, openOperators, terminal);
   await program.parseAsync(args, { from: 'user' }).catch((error) => {
     if (error !== exit) throw error;
   });
@@ -261,13 +250,6 @@ describe('commands on keys and tenants', () => {
     const lines = (await run('tenants', 'list')).stdout.split('\n');
     expect(lines.map((line) => line.split(/\s+/)[0])).to.deep.equal(['NAME', 'acme', 'zeta', '']);
     expect((await dataOf('tenants', 'list')).tenants[0]).to.include({ name: 'acme', weight: 1 });
-  });
-
-  it('operator reset names the user for the audit log, and prints the password alone', async () => {
-    const { stdout, stderr } = await run('operator', 'reset', '--email', 'ada@example.com');
-    expect(usedOperators).to.deep.equal([['ada@example.com', actorName()], ['closed']]);
-    expect(stdout).to.equal('one-two-three\n');
-    expect(stderr).to.include('ada@example.com now signs in with this password');
   });
 
   describe('recipes', () => {

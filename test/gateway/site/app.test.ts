@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import { expect } from 'chai';
+import { createTokens } from '../../../gateway/site/accounts/tokens.js';
 import { pageRoutes } from '../../../gateway/site/app.js';
 import type { Access, PageRoute } from '../../../gateway/site/page.js';
 import { type BrowserLike, createBrowserLike, hiddenFields, type Page, signedIn } from './browser-like.js';
@@ -30,6 +31,8 @@ const allowed: Record<Access, Record<PageRoute['method'], readonly Role[]>> = {
 describe('site: every route for every role', () => {
   const site = useTestSite();
   let key: { id: string };
+  /** The id of an API token. */
+  let token: string;
   let browsers: Record<Role, BrowserLike>;
   /** Ids by e-mail. */
   let users: Record<string, string>;
@@ -38,6 +41,8 @@ describe('site: every route for every role', () => {
     await site.admin.createTenant('globex', 'test');
     site.jobs.push(sampleJob(acme.id));
     key = await site.admin.issueKey('acme', { label: 'of acme' }, 'test');
+    const made = await createTokens(site.connect).create({ label: 'of acme', role: 'support' }, 'cli:test');
+    token = made.id;
     await site.admin.putRecipe('acme', 'card', { summary: 'of acme', steps: [] }, 'test');
     browsers = {
       anonymous: createBrowserLike(site.url),
@@ -59,6 +64,7 @@ describe('site: every route for every role', () => {
       .replace(':key', key.id)
       .replace(':job', 'job_4fGhJ2kLm9pQ')
       .replace(':recipe', 'card')
+      .replace(':token', token)
       .replace(':user', users[path.startsWith('/people') ? 'sue@gateway.example' : 'vic@acme.example'] ?? '')
       .replace(/:\w+/g, 'nobody');
 

@@ -402,6 +402,34 @@ describe('site/api: who may use it', () => {
     });
   });
 
+  it('lets a support token read, an operator token do everything, and a revoked one nothing', async () => {
+    const made = async (label: string, role: string) =>
+      (await call('POST /api/tokens', { label, role })).data;
+    const support = await made('reader', 'support');
+    const operator = await made('writer', 'operator');
+    const as = ({ token }: { token: string }) => ({ authorization: `Bearer ${token}` });
+    await call('POST /api/tenants', { name: 'of-tokens' });
+    for (const { method, path, reads } of routes) {
+      const at = `${method} ${path.replace(':name', 'of-tokens').replace(/:\w+/g, 'missing')}`;
+      const body = method === 'GET' ? undefined : {};
+      const { status } = await call(at, body, as(support));
+      if (method === 'GET' || reads) expect(status, at).not.to.be.oneOf([401, 403]);
+      else expect(status, at).to.equal(403);
+      expect((await call(at, body, as(operator))).status, at).not.to.be.oneOf([401, 403]);
+    }
+    for (const path of ['/metrics', '/api/openapi.json'])
+      expect((await fetch(site.url + path, { headers: as(support) })).status).to.equal(200);
+
+    const shown = await call('GET /api/tenants/of-tokens', undefined, as(support));
+    expect(shown.data.webhook_secret).to.equal(null);
+    expect((await call('GET /api/tenants/of-tokens')).data.webhook_secret).to.match(/^whsec_/);
+    expect((await call('POST /api/tenants', { name: 'by-token' }, as(operator))).status).to.equal(200);
+    const [entry] = (await call('GET /api/audit?limit=1')).data.entries;
+    expect(entry).to.deep.include({ actor: 'token:writer', action: 'tenant.create' });
+    await call(`DELETE /api/tokens/${operator.id}`);
+    expect((await call('GET /api/tenants', undefined, as(operator))).status).to.equal(401);
+  });
+
   it('slows down wrong tokens by address, and never the right one', async () => {
     const ask = (authorization: string, address: string) =>
       fetch(`${site.url}/metrics`, { headers: { authorization, 'x-forwarded-for': address } });
@@ -468,6 +496,7 @@ describe('site/openapi', () => {
     const call = clientOf(() => site);
     await site.admin.createTenant('acme', 'test');
     const { id } = await site.admin.issueKey('acme', { label: 'billing' }, 'test');
+    const revoked = (await call('POST /api/tokens', { label: 'old', role: 'support' })).data;
     const served = (await call('GET /api/openapi.json')).json as typeof document;
     expect(served.paths).to.deep.equal(JSON.parse(JSON.stringify(document.paths)));
     const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true, date: true } });
@@ -477,9 +506,11 @@ describe('site/openapi', () => {
     for (const { at, requestBody } of inOrder) {
       const bodies: Record<string, object> = {
         'POST /api/tenants': { name: 'globex' },
+        'POST /api/tokens': { label: 'new', role: 'support' },
         'PUT /api/tenants/{name}/recipes/{recipe}': { steps: [] },
       };
-      const path = at.replace('{name}', 'acme').replace('{id}', id).replace('{recipe}', 'card');
+      const idOf = at.includes('/tokens/') ? revoked.id : id;
+      const path = at.replace('{name}', 'acme').replace('{id}', idOf).replace('{recipe}', 'card');
       const { json } = await call(path, bodies[at] ?? (requestBody && {}));
       const [method = '', pattern = ''] = at.split(' ');
       const pointer = pattern.replaceAll('/', '~1').replaceAll('{', '%7B').replaceAll('}', '%7D');

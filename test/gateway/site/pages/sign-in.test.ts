@@ -184,8 +184,8 @@ describe('site: signing in', () => {
       expect(refused.status).to.equal(400);
       expect(refused.html).to.include(said);
     }
-    expect((await change({})).location).to.equal('/account?changed=1');
-    expect((await browser.get('/account?changed=1')).html).to.include('Your password was changed');
+    expect((await change({})).location).to.equal('/account?done=password');
+    expect((await browser.get('/account?done=password')).html).to.include('Your password was changed');
     expect((await other.get('/account')).status).to.equal(303);
     expect((await tryPassword(site.operator.email, current)).status).to.equal(401);
     expect((await tryPassword(site.operator.email, password)).status).to.equal(303);

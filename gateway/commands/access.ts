@@ -1,0 +1,174 @@
+import type { Command } from 'commander';
+import { GatewayError } from '../errors.js';
+import type { Person } from '../site/accounts/people.js';
+import type { TokenView } from '../site/accounts/tokens.js';
+import { actorName, parseExpiry, withTypedNames } from './open.js';
+import type { openPeople } from './open-admin.js';
+import {
+  type Answer,
+  answer,
+  formatTable,
+  type JsonOption,
+  jsonOption,
+  type Terminal,
+  usageErrors,
+} from './output.js';
+import { commandName } from './process.js';
+
+type OpenPeople = typeof openPeople;
+type Opened = Awaited<ReturnType<OpenPeople>>;
+
+/** Adds the commands about who may use the key-management site: `operator`, `members` and `tokens`. */
+export function registerAccessCommands(program: Command, open: OpenPeople, terminal: Terminal): void {
+  /** Opens the accounts, does the work, closes them and prints the answer. */
+  function withPeople({ json }: JsonOption, work: (opened: Opened, actor: string) => Promise<Answer>) {
+    return answer(terminal, json === true, async () => {
+      const opened = await open();
+      try {
+        return await work(opened, actorName());
+      } catch (error) {
+        throw withTypedNames(error, json === true);
+      } finally {
+        await opened.close();
+      }
+    });
+  }
+
+  const operator = usageErrors(program.command('operator'), terminal);
+  operator.description('Manage the sign-in of the key-management site’s operators.');
+  operator
+    .command('reset')
+    .description(
+      'Give an operator a new password, end their sessions and second factor; the password is the last line on stdout.',
+    )
+    .option('--email <address>', 'which operator; the first one by default')
+    .option(...jsonOption)
+    .action(({ email, ...options }: JsonOption & { email?: string }) =>
+      withPeople(options, async (opened, actor) => {
+        const credentials = await opened.reset(email, actor);
+        const notes = [`${credentials.email} now signs in with this password. It is shown this once:`];
+        return { data: { ...credentials }, notes, result: credentials.password };
+      }),
+    );
+
+  const members = usageErrors(program.command('members'), terminal);
+  members.description('List, invite and remove the people of a tenant.');
+  members
+    .command('list')
+    .description('List the people of a tenant, with their roles.')
+    .argument('<tenant>', 'from tenants list')
+    .option(...jsonOption)
+    .action((tenant: string, options: JsonOption) =>
+      withPeople(options, async ({ people, tenantId }) => {
+        const found = await people.of(await tenantId(tenant));
+        const hint = `${tenant} has no members. Invite one: ${commandName()} members invite ${tenant} EMAIL`;
+        const data = { members: found.map(viewMember) };
+        return found.length > 0 ? { data, result: memberTable(found) } : { data, notes: [hint] };
+      }),
+    );
+  members
+    .command('invite')
+    .description('Invite somebody to a tenant. The link, which works once, is the last line on stdout.')
+    .argument('<tenant>', 'from tenants list')
+    .argument('<email>', 'for whom it is; the link is not sent')
+    .option('--role <role>', 'member, or viewer, who changes nothing', 'member')
+    .option(...jsonOption)
+    .action((tenant: string, email: string, { role, ...options }: JsonOption & { role: string }) =>
+      withPeople(options, async ({ members, tenantId, siteUrl }, actor) => {
+        const made = await members.invite(await tenantId(tenant), { note: email, role }, actor);
+        const link = `${siteUrl}/join/${made.token}`;
+        const notes = [`Send ${email} this link. It makes one person a ${made.role}, once, within 7 days:`];
+        return { data: { tenant, email, role: made.role, link }, notes, result: link };
+      }),
+    );
+  members
+    .command('remove')
+    .description('Remove somebody from a tenant; open invitations that they made end.')
+    .argument('<tenant>', 'from tenants list')
+    .argument('<email>', 'from members list')
+    .option(...jsonOption)
+    .action((tenant: string, email: string, options: JsonOption) =>
+      withPeople(options, async ({ people, members, tenantId }, actor) => {
+        const group = await tenantId(tenant);
+        const person = (await people.of(group)).find((each) => each.email === email.toLowerCase());
+        if (!person) throw new GatewayError('not_found', { message: `${tenant} has no member ${email}.` });
+        await members.remove(group, person.id, actor);
+        return { data: { tenant, email: person.email }, result: `Removed ${person.email} from ${tenant}.` };
+      }),
+    );
+
+  const tokens = usageErrors(program.command('tokens'), terminal);
+  tokens.description('Make, list and revoke tokens of programs for the JSON API and /metrics.');
+  tokens
+    .command('create')
+    .description('Make a token. It is the last line on stdout, this once.')
+    .argument('<label>', 'which program uses it; the audit log names it so')
+    .option('--role <role>', 'operator, or support, which reads and sees no secret', 'support')
+    .option('--expires <time>', 'an ISO 8601 day or time, or a time from now such as 30d')
+    .option(...jsonOption)
+    .action((label: string, options: JsonOption & { role: string; expires?: string }) =>
+      withPeople(options, async ({ createToken }, actor) => {
+        const { role, expires } = options;
+        const expires_at = expires === undefined ? undefined : parseExpiry(expires, Date.now());
+        const made = await createToken({ label, role, expires_at }, actor);
+        const notes = [`The ${made.role} token ${made.id} of ${label}. It is shown this once:`];
+        return { data: { ...made }, notes, result: made.token };
+      }),
+    );
+  tokens
+    .command('list')
+    .description('List the tokens, newest first, without their secrets.')
+    .option(...jsonOption)
+    .action((options: JsonOption) =>
+      withPeople(options, async ({ tokens }) => {
+        const found = await tokens.list();
+        const hint = `There is no token yet. Make one: ${commandName()} tokens create LABEL`;
+        const data = { tokens: found };
+        return found.length > 0 ? { data, result: tokenTable(found) } : { data, notes: [hint] };
+      }),
+    );
+  tokens
+    .command('revoke')
+    .description('Revoke a token for good.')
+    .argument('<id>', 'from tokens list')
+    .option(...jsonOption)
+    .action((id: string, options: JsonOption) =>
+      withPeople(options, async ({ tokens }, actor) => {
+        const token = await tokens.revoke(id, actor);
+        return { data: { ...token }, result: `Revoked the token of ${token.label}.` };
+      }),
+    );
+}
+
+function viewMember({ email, name, role, second_factor, since, seen_at }: Person) {
+  const time = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+  return { email, name, role, second_factor, since: time(since), last_seen_at: time(seen_at) };
+}
+
+function memberTable(people: Person[]): string {
+  const rows = people
+    .map(viewMember)
+    .map(({ email, role, second_factor, last_seen_at }) => [
+      email,
+      role,
+      second_factor ? 'yes' : 'no',
+      minute(last_seen_at),
+    ]);
+  return formatTable(['EMAIL', 'ROLE', 'SECOND FACTOR', 'LAST SEEN'], rows);
+}
+
+function tokenTable(tokens: TokenView[]): string {
+  const rows = tokens.map(({ id, label, role, expires_at, last_used_at }) => [
+    id,
+    role,
+    minute(expires_at),
+    minute(last_used_at),
+    label,
+  ]);
+  return formatTable(['ID', 'ROLE', 'EXPIRES', 'LAST USED', 'LABEL'], rows);
+}
+
+/** A time to the minute, in UTC. */
+function minute(time: string | null): string {
+  return time === null ? 'never' : `${time.slice(0, 16).replace('T', ' ')}Z`;
+}
