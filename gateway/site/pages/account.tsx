@@ -35,7 +35,7 @@ async function changePassword(call: UserCall) {
   const wrong = await checkPassword(call, 'current', page);
   if (wrong) return wrong;
   const changed = await site.signIn.changePassword(user, form.get('current') ?? '', next, call);
-  if (!changed) return again({ current: 'is not your password' });
+  if (!changed) return again({ current: 'is wrong' });
   return { redirect: '/account?done=password', cookies: changed.cookies };
 }
 
@@ -52,7 +52,7 @@ export async function checkPassword(
   const again = (problem: string) => refused({ values: form, problems: { [field]: problem } }, page);
   const wait = await site.throttle.attempt(attempt);
   if (wait > 0) return rateLimited(again(tooMany(wait)), wait);
-  if (!(await site.signIn.verify(user, form.get(field) ?? ''))) return again('is not your password');
+  if (!(await site.signIn.verify(user, form.get(field) ?? ''))) return again('is wrong');
   await site.throttle.succeed(attempt);
   return undefined;
 }

@@ -108,6 +108,18 @@ describe('site: every route for every role', () => {
     }
   }
 
+  it('shows no form to who may change nothing, and no secret', async () => {
+    const readers = { operator: 'support', tenant: 'viewer of acme' } as const;
+    for (const route of pageRoutes) {
+      const reader = readers[route.access as keyof typeof readers];
+      if (route.method !== 'GET' || !reader) continue;
+      const { html } = await browsers[reader].get(pathOf(route));
+      const actions = [...html.matchAll(/<form method="post" action="([^"]+)"/g)].map(([, action]) => action);
+      expect(actions, route.path).to.have.members(html.includes('<form') ? ['/search', '/sign-out'] : []);
+      expect(html, route.path).not.to.match(/whsec_|hgs_|hgt_/);
+    }
+  });
+
   it('says the same of another tenant as of one that is not there', async () => {
     const scrubbed = async (path: string) => {
       const { status, html } = await browsers['member of globex'].get(path);

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
+import { sql } from 'kysely';
 import {
+  addAccount,
   createFirstOperator,
   firstOperatorEmail,
   resetOperator,
@@ -136,6 +138,11 @@ describe('site/accounts', () => {
       const joinAs = (token: string, email: string, database = connect) =>
         outcome(members(database).joinAs(token, account(email), address));
 
+      const addTenant = () =>
+        connect.run((db) =>
+          sql`insert into tenants (id, name, created_at, weight) values ('ten_1', 'acme', 1, 1)`.execute(db),
+        );
+
       /** An operator beside the first, with an invitation of theirs to a tenant and one to be an operator. */
       async function createSecondOperator() {
         expect(await joinAs(await invite(null), 'bob@example.com')).to.equal('joined');
@@ -165,6 +172,69 @@ describe('site/accounts', () => {
       it('are needed to learn whether there is an account', async () => {
         for (const email of ['operator@gateway.example', firstOperatorEmail])
           expect(await joinAs('no-such-token', email)).to.equal('invalid');
+      });
+
+      it('give the role that they name, which an operator changes; a demoted one has no more invitations', async () => {
+        await addTenant();
+        const by = first;
+        const { token } = await members().invite(null, { note: 'Ada', role: 'operator' }, by);
+        await joinAs(token, 'ada@example.com');
+        const ada = await operatorNamed(connect, 'ada@example.com');
+        const open = await members().invite('ten_1', { note: 'Bob', role: 'viewer' }, ada);
+        await members().setRole(null, ada.id, 'support', by);
+        expect((await people().rights(ada.id)).role).to.equal('support');
+        expect(await joinAs(open.token, 'bob@example.com')).to.equal('invalid');
+        const again = await members().invite('ten_1', { note: 'Bob', role: 'viewer' }, by);
+        await joinAs(again.token, 'bob@example.com');
+        const [bob] = await people().of('ten_1');
+        expect((await people().rights(bob?.id ?? '')).tenants).to.deep.include.members([
+          { id: 'ten_1', name: 'acme', role: 'viewer' },
+        ]);
+        for (const [group, role, from, code] of [
+          ['ten_1', 'operator', by, 'invalid_input'],
+          ['ten_1', 'member', ada, 'forbidden'],
+          [null, 'operator', by, 'not_found'],
+        ] as const) {
+          const refused = members().setRole(group, bob?.id ?? '', role, from);
+          expect((await refused.catch((error) => error)).code).to.equal(code);
+        }
+        const demoted = members().setRole(null, by.id, 'support', by);
+        expect((await demoted.catch((error) => error)).message).to.include('last operator');
+      });
+
+      it('fill the list of all people, which is searched and read page by page', async () => {
+        await addTenant();
+        for (let n = 100; n < 160; n += 1) {
+          const id = await connect.change((trx) =>
+            addAccount(trx, { email: `p${n}@example.com`, name: n === 130 ? 'Zoë 50%_' : '', password: '' }),
+          );
+          const row = { user_id: id, tenant_id: 'ten_1', created_at: n };
+          await connect.run((db) => db.insertInto('connect_members').values(row).execute());
+        }
+        const read = async (q: string, after?: string | null, before?: string | null) => {
+          const place = { after: after ?? undefined, before: before ?? undefined };
+          const found = await people().search({ q, ...place });
+          return { ...found, emails: found.people.map(({ email }) => email) };
+        };
+        const first = await read('');
+        expect(first.emails).to.have.length(50);
+        expect(first.before).to.equal(null);
+        const last = await read('', first.after);
+        expect([last.emails[0], last.emails.length, last.after]).to.deep.equal([
+          'p150@example.com',
+          10,
+          null,
+        ]);
+        const back = await read('', null, last.before);
+        expect([back.emails, back.before]).to.deep.equal([first.emails, null]);
+        for (const [q, found] of [
+          ['P13', 10],
+          ['zo', 1],
+          ['%_', 1],
+          ['_', 1],
+          ['nobody', 0],
+        ] as const)
+          expect((await read(q)).emails, q).to.have.length(found);
       });
 
       it('are in the database as a hash, and expire after seven days', async () => {

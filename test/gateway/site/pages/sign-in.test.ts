@@ -174,7 +174,7 @@ describe('site: signing in', () => {
       return browser.submit('/account/password', { ...same, ...fields });
     }
     for (const [fields, said] of [
-      [{ current: 'not it at all' }, 'Current password is not your password'],
+      [{ current: 'not it at all' }, 'Current password is wrong'],
       [{ password: 'short' }, 'must be 12 to 128 characters'],
       [{ again: 'another' }, 'New password again must be the same password as above'],
       [{ password: 'aaaaaaaaaaaa' }, easy],
