@@ -114,8 +114,8 @@ async function writeUsage(writer: BulkWriter, draw: Draw, tenants: readonly Seed
 
 function drawRecipes(draw: Draw, tenants: readonly SeedTenant[], now: number): Row[] {
   const names = ['product-card', 'thumbnail', 'hero', 'avatar', 'press-photo'];
-  return tenants.flatMap(({ row }) => {
-    if (!draw.chance(0.12)) return [];
+  return tenants.flatMap(({ row }, rank) => {
+    if (rank > 2 && !draw.chance(0.12)) return [];
     return draw.some(names, draw.whole(1, 4)).map((name): Row => {
       const width = draw.whole(2, 16) * 100;
       const step = { use: 'media/resize', width: '{width}', height: '{width}', fit: 'cover' };

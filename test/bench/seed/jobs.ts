@@ -20,7 +20,7 @@ export function drawJobs(draw: Draw, tenants: readonly SeedTenant[], now: number
   const held: Row[] = [];
   for (const [rank, { row, keys }] of tenants.entries()) {
     const key = keys[0]?.row;
-    if (!key || !draw.chance(0.35)) continue;
+    if (!key || (rank > 2 && !draw.chance(0.35))) continue;
     let result_bytes = 0;
     for (let count = draw.whole(1, rank < 3 ? 80 : 5); count > 0; count -= 1) {
       const created_at = Math.round(now - draw.share() * 0.95 * dayMs);

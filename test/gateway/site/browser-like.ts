@@ -30,6 +30,7 @@ export function createBrowserLike(url: string) {
     send(path, { method: 'POST', body: new URLSearchParams(fields), headers });
 
   return {
+    url,
     cookies,
     get: (path: string, headers: Fields = {}) => send(path, { headers }),
     /** Sends fields without having seen a form. */
