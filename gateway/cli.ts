@@ -13,6 +13,7 @@ import {
   scriptOf,
 } from './commands/completion.js';
 import { registerDev } from './commands/dev.js';
+import { registerDoctor } from './commands/doctor.js';
 import { registerKeyCommands } from './commands/keys.js';
 import { registerMcp } from './commands/mcp.js';
 import type { OpenKeys } from './commands/open.js';
@@ -37,7 +38,6 @@ for (const stream of [process.stdout, process.stderr]) ignoreClosedPipe(stream);
 
 const program = usageErrors(new Command('helper-gateway'), processTerminal)
   .description('A self-hosted gateway for small text and image helpers.')
-  .helpCommand('help [command]', 'Show the help of a command.')
   .version(version)
   // The words behind `call SERVICE` are the helper's: its parameters may have the names of our options.
   .enablePositionalOptions()
@@ -47,18 +47,25 @@ const program = usageErrors(new Command('helper-gateway'), processTerminal)
 const opening = () => import('./commands/open-admin.js');
 const openAdmin: OpenKeys = async (options) => (await opening()).openAdmin(options);
 
+// The help lists commands below the heading that stands before them.
+program.commandsGroup('Serving:');
 registerServe(program);
 registerDev(program);
+program.commandsGroup('Tenants and keys:');
 registerTenantCommands(program, openAdmin, processTerminal);
 registerKeyCommands(program, openAdmin, processTerminal);
 registerRecipeCommands(program, openAdmin, processTerminal);
 registerSign(program, openAdmin, processTerminal);
-registerAccessCommands(program, async () => (await opening()).openPeople(), processTerminal);
+program.commandsGroup('Helpers:');
 registerCall(program);
 registerPluginCommands(program, processTerminal);
 registerOpenApi(program);
 registerMcp(program);
+program.commandsGroup('Operations:');
+registerDoctor(program, processTerminal);
+registerAccessCommands(program, async () => (await opening()).openPeople(), processTerminal);
 registerCompletion(program);
+program.helpCommand('help [command]', 'Show the help of a command.');
 
 // Without a command it serves, as `npx ./helper-gateway-….tgz` does in an empty folder.
 const given = process.argv.slice(2);

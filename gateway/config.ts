@@ -17,15 +17,26 @@ export class ConfigError extends Error {
 
 /** Reads and checks the environment once; an empty variable is unset. Throws a `ConfigError` with all problems. */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
-  const { settings, bad } = readSettings(env);
-  const problems = [...bad.map(wanted), ...incompleteGroups(env), ...unknownVariables(env)];
+  const { config, problems } = readConfig(env);
   if (problems.length > 0) throw new ConfigError(problems);
-  return Object.freeze(settings as Config);
+  return config;
 }
 
-function readSettings(env: NodeJS.ProcessEnv): { settings: Record<string, unknown>; bad: Variable[] } {
+/** The same for a report of all that is wrong: the `bad` settings have their defaults in `config`. */
+export function readConfig(env: NodeJS.ProcessEnv) {
+  const { settings, bad } = readSettings(env);
+  const problems = [...bad.map(wanted), ...incompleteGroups(env), ...unknownVariables(env)];
+  const unset = Object.fromEntries(bad.map(({ name }) => [name, undefined]));
+  const read = bad.length === 0 ? settings : readSettings({ ...env, ...unset }).settings;
+  return { config: Object.freeze(read as Config), problems, bad: bad.map(({ setting }) => setting) };
+}
+
+function readSettings(env: NodeJS.ProcessEnv): {
+  settings: Record<string, unknown>;
+  bad: (typeof variables)[number][];
+} {
   const settings: Record<string, unknown> = {};
-  const bad: Variable[] = [];
+  const bad: (typeof variables)[number][] = [];
   for (const variable of variables) {
     const { setting, form, default: preset } = variable;
     const text = textOf(env, variable) || preset;

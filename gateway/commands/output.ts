@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import type { Command } from 'commander';
+import type { FieldProblem } from '../../schemas/field-problem.js';
 import { escapeInvisible, visible, visibleJson } from '../../schemas/quote.js';
 import { reasonOf } from '../database/store-error.js';
 import { GatewayError, sentenceOf } from '../errors.js';
@@ -37,6 +38,14 @@ export interface Answer {
   notes?: string[];
   /** The result, to stdout. */
   result?: string;
+  /** What failed although there is a result: the exit code is 1 then. */
+  failure?: Failure | undefined;
+}
+
+interface Failure {
+  code: string;
+  message: string;
+  details?: FieldProblem[];
 }
 
 /** Exit code of wrong usage; 1 is for a failure. */
@@ -45,14 +54,17 @@ const usageCode = 2;
 /** Runs a command's work and prints its answer or its error: one line for people, an envelope with --json. */
 export async function answer(terminal: Terminal, json: boolean, work: () => Promise<Answer>): Promise<void> {
   try {
-    const { data, notes = [], result } = await work();
-    if (json) return printJson(terminal.stdout, { ok: true, data });
+    const { data, notes = [], result, failure } = await work();
+    if (failure) terminal.setExitCode(1);
+    if (json)
+      return printJson(terminal.stdout, failure ? { ok: false, error: failure, data } : { ok: true, data });
     for (const note of notes) print(terminal.stderr, visible(note));
     // A file or a program gets it unchanged.
     if (result !== undefined) print(terminal.stdout, terminal.stdout.isTTY ? visible(result) : result);
+    if (failure) print(terminal.stderr, visible(`Error: ${failure.message}`));
   } catch (error) {
     terminal.setExitCode(1);
-    if (json) printJson(terminal.stdout, { ok: false, error: describe(error) });
+    if (json) printJson(terminal.stdout, { ok: false, error: describeError(error) });
     else print(terminal.stderr, visible(`Error: ${sentence(error)}`));
   }
 }
@@ -87,7 +99,8 @@ function wantsJson(command: Command): boolean {
   return root.rawArgs?.includes('--json') ?? false;
 }
 
-function describe(error: unknown): Record<string, unknown> {
+/** An error as programs get it. */
+export function describeError(error: unknown): Failure {
   // By its name: importing the class would load the configuration's schema with every command.
   if (error instanceof Error && error.name === 'ConfigError')
     return { code: 'invalid_input', message: sentence(error) };
@@ -97,7 +110,8 @@ function describe(error: unknown): Record<string, unknown> {
   return details ? { code, message, details } : { code, message };
 }
 
-function sentence(error: unknown): string {
+/** An error in words for the operator, on one line. */
+export function sentence(error: unknown): string {
   if (!(error instanceof GatewayError))
     return oneLine(error instanceof Error ? error.message : String(error));
   if (error.details) return error.details.map(sentenceOf).join('; ');

@@ -63,7 +63,8 @@ export function registerRecipeCommands(program: Command, open: OpenKeys, termina
     );
 }
 
-async function readDefinition(file: string): Promise<object> {
+/** A recipe's definition from a JSON file; `-` is stdin. */
+export async function readDefinition(file: string): Promise<object> {
   const refuse = (problem: string) => inputError([{ field: 'file', problem }]);
   const read = file === '-' ? text(process.stdin) : readFile(file, 'utf8');
   const json = readJsonObject(

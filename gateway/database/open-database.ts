@@ -1,7 +1,8 @@
 import type { Database, OpenOptions } from './database.js';
 import { openSqlite } from './sqlite.js';
 
-interface DatabaseLocation {
+/** Where a gateway's database is. */
+export interface DatabaseLocation {
   /** `postgres://…`; without it the database is the embedded one. */
   databaseUrl?: string | undefined;
   dataDir: string;

@@ -16,7 +16,21 @@ const mostRecipeBytes = 16 * 1024;
 export type CheckRecipe = (id: string, definition: unknown) => CompiledRecipe | Promise<CompiledRecipe>;
 
 export function createRecipeChanges(store: KeyStore, compile: CheckRecipe, now: () => number) {
+  /** Throws where no tenant can have this recipe; gives its definition as JSON. */
+  async function checkRecipe(name: string, definition: object): Promise<string> {
+    if (!isRecipeName(name)) {
+      const problem = `must be ${recipeName.form}, but is ${quote(String(name))}`;
+      throw inputError([{ field: 'recipe', problem }]);
+    }
+    const text = JSON.stringify(definition);
+    requireSize(text);
+    const { problems } = await compile(recipeId(name), definition);
+    if (problems.length > 0) throw inputError(boundProblems(problems));
+    return text;
+  }
+
   return {
+    checkRecipe,
     /** Adds a tenant's recipe or replaces it; `isNew` where there was none of this name. */
     async putRecipe(
       tenant: string,
@@ -24,14 +38,7 @@ export function createRecipeChanges(store: KeyStore, compile: CheckRecipe, now: 
       definition: object,
       actor: string,
     ): Promise<{ recipe: RecipeView; isNew: boolean }> {
-      if (!isRecipeName(name)) {
-        const problem = `must be ${recipeName.form}, but is ${quote(String(name))}`;
-        throw inputError([{ field: 'recipe', problem }]);
-      }
-      const text = JSON.stringify(definition);
-      requireSize(text);
-      const { problems } = await compile(recipeId(name), definition);
-      if (problems.length > 0) throw inputError(boundProblems(problems));
+      const text = await checkRecipe(name, definition);
       return store.change(async (tx) => {
         const { id: tenant_id } = await findTenant(tx, tenant);
         const before = await tx.recipe(tenant_id, name);

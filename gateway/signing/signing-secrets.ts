@@ -97,7 +97,8 @@ export async function openMasters({ signingSecret, databaseUrl, dataDir }: Maste
   return [(await readMaster(file)) ?? (await makeMaster(dataDir, file))];
 }
 
-async function readMaster(file: string): Promise<string | undefined> {
+/** The master secret of a file; undefined where there is no such file. */
+export async function readMaster(file: string): Promise<string | undefined> {
   const text = await readFile(file, 'utf8').catch((error) => {
     if (error.code === 'ENOENT') return undefined;
     throw new Error(`The signing secret ${file} cannot be read (${error.code}). ${remedy}`);
