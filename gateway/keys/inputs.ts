@@ -1,15 +1,21 @@
 import { compileFields } from '../../schemas/fields.js';
 import { createAdminVocabulary } from '../../schemas/vocabulary.js';
 import { recipesFolder } from '../plugins/paths.js';
-import { knownScopes, type TenantLimits } from './model.js';
+import type { KeyList, TenantList } from './lists.js';
+import { type KeyLimits, knownScopes, type TenantLimits } from './model.js';
 import {
   auditSchema,
-  keyPageSchema,
+  keyEditSchema,
+  keyListSchema,
   keySchema,
+  keySearchSchema,
   limitsSchema,
+  planSchema,
   recipeScope,
   rotationSchema,
-  tenantPageSchema,
+  secretSchema,
+  tenantEditSchema,
+  tenantListSchema,
   tenantSchema,
   tokenSchema,
 } from './schemas.js';
@@ -38,8 +44,35 @@ export type LimitChanges = Partial<TenantLimits> & { weight?: number | null };
 /** The same fields as a caller sent them, before they are checked. */
 export type Unchecked<T> = { [K in keyof T]?: unknown };
 
-/** One page of a list: `after` is the `next` of the page before, `limit` 1 to 1000, 100 by default. */
-export type PageQuery = { after?: string | undefined; limit?: number | undefined };
+/** Changes of a tenant: what is left out stays, null removes it. */
+export interface TenantChanges extends LimitChanges {
+  name?: string;
+  state?: 'active' | 'suspended';
+  external_id?: string | null;
+  note?: string | null;
+  notice_url?: string | null;
+  /** By its name. */
+  plan?: string | null;
+}
+
+/** Changes of a key, likewise; null scopes are every helper. */
+export interface KeyChanges extends Partial<KeyLimits> {
+  label?: string | null;
+  scopes?: string[] | null;
+  /** ISO 8601, in the future. */
+  expires_at?: string | null;
+  state?: 'active' | 'paused';
+}
+
+/** `after` is the `next` of another page, `before` its `previous`; `limit` is 1 to 1000, 100 by default. */
+type ListQuery<List extends { order: unknown; limit: unknown }, Own = object> = Omit<
+  List,
+  'order' | 'since' | 'now' | 'tenant_id'
+> &
+  Own & { order?: List['order'] | undefined };
+
+type TenantListQuery = ListQuery<TenantList, { days: number }>;
+type KeyListQuery = ListQuery<KeyList>;
 
 export interface AuditQuery {
   tenant?: string | undefined;
@@ -63,8 +96,13 @@ export function createKeyInputs(services: () => readonly string[], now: () => nu
     token: compileFields<TokenOptions>(ajv, tokenSchema),
     rotation: compileFields<{ grace_seconds: number }>(ajv, rotationSchema),
     limits: compileFields<LimitChanges>(ajv, limitsSchema),
-    tenantPage: compileFields<WithLimit<PageQuery>>(ajv, tenantPageSchema),
-    keyPage: compileFields<WithLimit<PageQuery>>(ajv, keyPageSchema),
+    plan: compileFields<LimitChanges>(ajv, planSchema),
+    tenantChanges: compileFields<TenantChanges>(ajv, tenantEditSchema),
+    keyChanges: compileFields<KeyChanges>(ajv, keyEditSchema),
+    secret: compileFields<{ key: string }>(ajv, secretSchema),
+    tenantList: compileFields<TenantListQuery>(ajv, tenantListSchema),
+    keyList: compileFields<KeyListQuery>(ajv, keyListSchema),
+    keySearch: compileFields<KeyListQuery & { tenant?: string }>(ajv, keySearchSchema),
     audit: compileFields<WithLimit<AuditQuery>>(ajv, auditSchema),
     /** For an operation without input. */
     nothing: compileFields<object>(ajv, { properties: {} }),

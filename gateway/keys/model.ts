@@ -121,8 +121,8 @@ export interface Secret {
   ended_at: number | null;
 }
 
-/** With its secrets, the oldest first. */
-export type KeyWithSecrets = Key & { secrets: Secret[] };
+/** With its secrets, the oldest first, and its tenant's name. */
+export type KeyWithSecrets = Key & { secrets: Secret[]; tenant: string };
 
 /** A tenant's own recipe, which its keys call as `recipes/<name>`. */
 export interface Recipe {
@@ -222,16 +222,41 @@ export type KeyView = ReturnType<typeof viewKey>;
 
 export type AuditView = ReturnType<typeof viewAudit>;
 
-export function viewTenant(tenant: Tenant) {
+/** Where a value in force comes from. */
+type InForce = { value: number | null; from: 'tenant' | 'plan' | 'gateway' };
+
+export function viewTenant(tenant: Tenant, defaults: TenantLimits) {
   const { id, name, created_at, limits, plan, suspended_at, external_id, note, notice_url } = tenant;
   const state = suspended_at === null ? ('active' as const) : ('suspended' as const);
   const times = { created_at: iso(created_at), suspended_at: isoOrNull(suspended_at) };
   const named = { plan: plan?.name ?? null, external_id, note, notice_url };
-  return { id, name, state, ...times, ...named, limits, weight: weightInForce(tenant) };
+  const chosen = (own: number | null, planned: number | null | undefined, other: number | null): InForce => {
+    if (own !== null) return { value: own, from: 'tenant' };
+    if (planned !== null && planned !== undefined) return { value: planned, from: 'plan' };
+    return { value: other, from: 'gateway' };
+  };
+  const limit = (of: keyof TenantLimits) => chosen(limits[of], plan?.limits[of], defaults[of]);
+  return {
+    ...{ id, name, state, ...times, ...named, limits, weight: weightInForce(tenant) },
+    /** What holds, and whose value it is: the tenant's own, its plan's or the gateway's. */
+    in_force: {
+      rate: limit('rate'),
+      burst: limit('burst'),
+      monthly_quota: limit('monthly_quota'),
+      in_flight: limit('in_flight'),
+      monthly_cpu_ms: limit('monthly_cpu_ms'),
+      weight: chosen(tenant.weight, plan?.weight, defaultWeight),
+    },
+  };
+}
+
+/** A plan as people and the JSON API see it. */
+export function viewPlan({ name, limits, weight, created_at, updated_at }: Plan) {
+  return { name, limits, weight, created_at: iso(created_at), updated_at: iso(updated_at) };
 }
 
 export function viewKey(key: KeyWithSecrets, now: number) {
-  const { id, label, scopes, limits } = key;
+  const { id, tenant, label, scopes, limits } = key;
   const current = key.secrets.find(isCurrent);
   const state = keyState(key, now);
   const inGrace = key.secrets.filter((secret) => secret !== current && !secretEnded(secret, now));
@@ -239,6 +264,7 @@ export function viewKey(key: KeyWithSecrets, now: number) {
   const working = lives && current ? [current, ...inGrace] : [];
   return {
     id,
+    tenant,
     label,
     scopes,
     limits,
@@ -288,6 +314,18 @@ export function recipeOf(id: string): string | undefined {
 
 export function viewAudit(entry: AuditEntry) {
   return { ...entry, at: iso(entry.at) };
+}
+
+/** What a change has changed, for the audit log: of each value that differs, what it was and is; times in ISO 8601. */
+export function differences<T extends object>(before: T, after: T) {
+  const shown = (name: string, value: unknown) =>
+    name.endsWith('_at') && typeof value === 'number' ? iso(value) : value;
+  const names = Object.keys(after) as (keyof T & string)[];
+  return Object.fromEntries(
+    names
+      .filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+      .map((name) => [name, { from: shown(name, before[name]), to: shown(name, after[name]) }]),
+  );
 }
 
 export function keyState(key: Pick<Key, 'revoked_at' | 'expires_at' | 'paused_at'>, now: number): KeyState {

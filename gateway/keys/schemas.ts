@@ -35,7 +35,7 @@ export const keyId = {
 
 export const tenantSchema = {
   properties: {
-    name: { ...tenantName, description: 'The name, which cannot be changed later.', examples: ['acme'] },
+    name: { ...tenantName, description: 'The name.', examples: ['acme'] },
   },
   required: ['name'],
 } as const satisfies FieldsSchema;
@@ -109,12 +109,92 @@ export const limitsSchema = {
   },
 } as const satisfies FieldsSchema;
 
-export const tenantPageSchema = {
-  properties: { after: { ...tenantName, ...cursorSchema }, limit: pageSizeSchema('Tenants') },
+const planName = { ...tenantName, description: 'A plan.', examples: ['team'] } as const;
+
+/** A plan's values; what is left out or null is the gateway's default. */
+export const planSchema = limitsSchema;
+
+export const tenantEditSchema = {
+  properties: {
+    name: { ...tenantName, description: 'Another name; the one before is free at once.' },
+    state: {
+      type: 'string',
+      enum: ['active', 'suspended'],
+      description: 'All calls of a suspended tenant are refused, and its jobs wait.',
+    },
+    external_id: nullable({ line: 200, description: "Its id in the operator's own systems." }),
+    note: nullable({ line: 1000, description: 'For operators.' }),
+    notice_url: nullable({
+      maxLength: 2000,
+      description: 'A public https url that its notices are sent to.',
+    }),
+    plan: { ...planName, type: ['string', 'null'], description: 'Its plan, by name.' },
+    ...limitsSchema.properties,
+  },
 } as const satisfies FieldsSchema;
 
-export const keyPageSchema = {
-  properties: { after: { ...keyId, ...cursorSchema }, limit: pageSizeSchema('Keys') },
+const { label, scopes, expires_at } = keySchema.properties;
+const { rate, monthly_quota, monthly_cpu_ms } = limitsSchema.properties;
+
+export const keyEditSchema = {
+  properties: {
+    label: { ...label, type: ['string', 'null'] },
+    scopes: { ...scopes, type: ['array', 'null'] },
+    expires_at: { ...expires_at, type: ['string', 'null'] },
+    state: {
+      type: 'string',
+      enum: ['active', 'paused'],
+      description: 'The calls of a paused key are refused until it is active again.',
+    },
+    rate: ofKey(rate, 'Requests a second'),
+    monthly_quota: ofKey(monthly_quota, 'Successful calls a calendar month (UTC)'),
+    monthly_cpu_ms: ofKey(monthly_cpu_ms, 'Milliseconds of CPU a calendar month (UTC)'),
+  },
+} as const satisfies FieldsSchema;
+
+export const secretSchema = {
+  properties: {
+    key: { type: 'string', maxLength: 100, description: 'A whole key, current or in its grace.' },
+  },
+  required: ['key'],
+} as const satisfies FieldsSchema;
+
+export const tenantSorts = ['name', 'created_at', 'calls', 'errors', 'cpu_ms', 'last_used_at'] as const;
+export const keySorts = ['created_at', 'label', 'tenant', 'last_used_at', 'expires_at'] as const;
+/** Of keys; without one a list has all that are not revoked. */
+export const keyFilters = ['active', 'paused', 'in_grace', 'expired', 'revoked', 'all'] as const;
+
+export const tenantListSchema = {
+  properties: {
+    q: searchSchema('name, external id or note'),
+    state: { type: 'string', enum: ['active', 'suspended'], description: 'Only these.' },
+    plan: { ...planName, description: 'Only tenants of this plan.' },
+    ...sortSchema(tenantSorts, 'name', 'calls, errors and cpu_ms are sums of the last `days`'),
+    days: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 400,
+      default: 7,
+      description: 'Days whose calls are summed up, today included (UTC).',
+    },
+    ...pageSchema('Tenants'),
+  },
+} as const satisfies FieldsSchema;
+
+export const keyListSchema = {
+  properties: {
+    q: searchSchema('id, label or first characters'),
+    state: { type: 'string', enum: [...keyFilters], description: 'Only these.' },
+    ...sortSchema(keySorts, 'created_at'),
+    ...pageSchema('Keys'),
+  },
+} as const satisfies FieldsSchema;
+
+export const keySearchSchema = {
+  properties: {
+    ...keyListSchema.properties,
+    tenant: { ...tenantName, description: 'Only keys of this tenant.' },
+  },
 } as const satisfies FieldsSchema;
 
 export const auditSchema = {
@@ -144,6 +224,48 @@ function nullableLimit({ min, max }: { min: number; max: number }, description: 
 
 function pageSizeSchema(what: string) {
   return { type: 'integer', minimum: 1, maximum: 1000, default: 100, description: `${what} a page.` };
+}
+
+function nullable(
+  schema: { line: number; description: string } | { maxLength: number; description: string },
+) {
+  return { ...schema, type: ['string', 'null'], description: `${schema.description} Null removes it.` };
+}
+
+/** A limit of a key below its tenant's. */
+function ofKey<T extends object>(schema: T, what: string) {
+  const description = `${what} of this key alone; the tenant's holds as well. Null is no limit of its own.`;
+  return { ...schema, description };
+}
+
+function searchSchema(where: string) {
+  return {
+    type: 'string',
+    line: 200,
+    description: `A text in the ${where}; case does not matter from A to Z.`,
+  };
+}
+
+function sortSchema(sorts: readonly string[], standard: string, note?: string) {
+  const description = `What they are sorted by${note === undefined ? '' : `; ${note}`}.`;
+  return {
+    sort: { type: 'string', enum: [...sorts], default: standard, description },
+    order: { type: 'string', enum: ['asc', 'desc'], description: 'By default texts asc, all else desc.' },
+  };
+}
+
+function pageSchema(what: string) {
+  const cursor = {
+    type: 'string',
+    maxLength: 1000,
+    pattern: '^[\\w-]+$',
+    form: 'a cursor of another page, unchanged',
+  };
+  return {
+    after: { ...cursor, description: '`next` of the page before.' },
+    before: { ...cursor, description: '`previous` of the page behind.' },
+    limit: pageSizeSchema(what),
+  };
 }
 
 const tenantNamePattern = new RegExp(tenantName.pattern);

@@ -1,28 +1,31 @@
 import { type Kysely, type QueryExecutorProvider, type Selectable, sql } from 'kysely';
 import type { Access, DatabaseKind } from '../database/database.js';
 import { givenRows, rowsPerTransaction, slices } from '../database/rows.js';
+import { createLists } from './lists.js';
 import {
   type AuditAction,
   type AuditEntry,
-  type FoundKey,
-  type FoundSecret,
+  defaultWeight,
   type Key,
-  type KeyLimits,
-  type KeyWithSecrets,
   type Plan,
   type Recipe,
   type Secret,
   type Tenant,
-  type TenantLimits,
-  weightInForce,
 } from './model.js';
-import type { KeyRow, KeyTables, PlanRow, TenantRow } from './tables.js';
+import {
+  findKeys,
+  findSecrets,
+  planOf,
+  readKey,
+  readPlan,
+  readRecipe,
+  readTenant,
+  weightColumns,
+} from './rows.js';
+import type { KeyRow, KeyTables, TenantRow } from './tables.js';
 
 /** What a change touched, with its audit entry's id and time. */
 export type Change = Pick<AuditEntry, 'id' | 'at' | 'tenant_id' | 'key_id'> & { action: string };
-
-/** `after` is the last name or id of the page before. */
-type ListPage = { after?: string | undefined; limit: number };
 
 interface AuditPage {
   tenant_id?: string | undefined;
@@ -44,6 +47,7 @@ export function createKeyStore(access: Access<KeyTables>) {
   const { kind, change } = access;
   return {
     ...createReads(access),
+    ...createLists(access),
     /** Runs `work` in one transaction at a time over all processes; again after a conflict: it may only use `tx`. */
     async change<T>(work: (tx: KeyTransaction) => Promise<T>): Promise<T> {
       const { result, log } = await change(async (tx) => {
@@ -98,6 +102,9 @@ export async function openAuditLog(trx: QueryExecutorProvider, kind: DatabaseKin
   };
 }
 
+/** Tables of any module whose rows belong to the tenant that their `tenant_id` names, and go with it. */
+const ownTables = ['keys', 'recipes', 'connect_members', 'connect_invitations', 'webhook_deliveries'];
+
 /** What may be done inside `KeyStore.change`. */
 export type KeyTransaction = ReturnType<typeof createTransaction>;
 
@@ -140,9 +147,27 @@ function createTransaction(db: Kysely<KeyTables>, audit: AppendAudit) {
       const values = { ...limits, weight, updated_at };
       const insert = db.insertInto('plans').values({ ...plan, ...values });
       await insert.onConflict((is) => is.column('name').doUpdateSet(values)).execute();
+      // What older gateways go by.
+      const inForce = sql<number>`coalesce(own_weight, cast(${weight} as bigint), ${defaultWeight})`;
+      await db.updateTable('tenants').set({ weight: inForce }).where('plan', '=', plan.name).execute();
     },
     async deletePlan(name: string): Promise<void> {
       await db.deleteFrom('plans').where('name', '=', name).execute();
+    },
+    async tenantsOfPlan(name: string): Promise<number> {
+      return (await db.selectFrom('tenants').select('id').where('plan', '=', name).execute()).length;
+    },
+    /** How much of each kind a tenant has. */
+    contents: (id: string) => countContents(db, id),
+    /** Removes a tenant with all that is its own but for jobs, which the maintenance of jobs removes. */
+    async deleteTenant({ id, name }: Pick<Tenant, 'id' | 'name'>, deleted_at: number): Promise<void> {
+      await sql`delete from secrets where key_id in (select id from keys where tenant_id = ${id})`.execute(
+        db,
+      );
+      for (const table of ownTables)
+        await sql`delete from ${sql.table(table)} where tenant_id = ${id}`.execute(db);
+      await db.deleteFrom('tenants').where('id', '=', id).execute();
+      await db.insertInto('former_tenants').values({ id, name, deleted_at }).execute();
     },
     recipe: (tenant_id: string, name: string) => readRecipe(db, tenant_id, name),
     async countRecipes(tenant_id: string): Promise<number> {
@@ -165,20 +190,34 @@ function createTransaction(db: Kysely<KeyTables>, audit: AppendAudit) {
   };
 }
 
+const contentTables = { keys: 'keys', recipes: 'recipes', members: 'connect_members', jobs: 'jobs' } as const;
+
+async function countContents(db: Kysely<KeyTables>, tenant_id: string) {
+  const counts = Object.entries(contentTables).map(
+    ([name, table]) =>
+      sql`(select cast(count(*) as bigint) from ${sql.table(table)} where tenant_id = ${tenant_id}) as ${sql.ref(name)}`,
+  );
+  const { rows } = await sql<Record<keyof typeof contentTables, number>>`select ${sql.join(counts)}`.execute(
+    db,
+  );
+  return rows[0] as Record<keyof typeof contentTables, number>;
+}
+
 /** What may be read of tenants, keys and their audit log. */
 function createReads({ run }: Access<KeyTables>) {
   return {
-    /** By name. */
-    async tenants({ after, limit }: ListPage): Promise<Tenant[]> {
-      const rows = await run((db) => {
-        const query = selectTenants(db).orderBy('tenants.name').limit(limit);
-        return (after === undefined ? query : query.where('tenants.name', '>', after)).execute();
-      });
-      return rows.map(tenantOf);
-    },
     tenant: (name: string) => run((db) => readTenant(db, name)),
-    /** Oldest first. */
-    keys: (tenant_id: string, page: ListPage) => run((db) => readKeys(db, tenant_id, page)),
+    /** How much of each kind a tenant has. */
+    contents: (id: string) => run((db) => countContents(db, id)),
+    /** What accounts have used in a month (`YYYY-MM`), by their names; see `QuotaTables`. */
+    async used(accounts: readonly string[], month: string): Promise<Map<string, number>> {
+      const { rows } = await run((db) =>
+        sql<{ account: string; used: number }>`
+          select tenant as account, used from quota_use where month = ${month} and tenant in (${sql.join(accounts)})
+        `.execute(db),
+      );
+      return new Map(rows.map(({ account, used }) => [account, used]));
+    },
     key: (id: string) => run((db) => readKey(db, id)),
     /** What belongs to these hashes, in one read. */
     find: (hashes: string[]) => run((db) => findSecrets(db, hashes)),
@@ -191,10 +230,13 @@ function createReads({ run }: Access<KeyTables>) {
         return query.orderBy('name').execute();
       }),
     recipe: (tenant_id: string, name: string) => run((db) => readRecipe(db, tenant_id, name)),
-    /** By name. */
-    async plans(): Promise<Plan[]> {
-      const rows = await run((db) => db.selectFrom('plans').selectAll().orderBy('name').execute());
-      return rows.map(planOf);
+    /** By name, each with how many tenants refer to it. */
+    async plans(): Promise<(Plan & { tenants: number })[]> {
+      const tenants = sql<number>`(select cast(count(*) as bigint) from tenants where plan = plans.name)`;
+      const rows = await run((db) =>
+        db.selectFrom('plans').selectAll().select(tenants.as('tenants')).orderBy('name').execute(),
+      );
+      return rows.map(({ tenants, ...row }) => ({ ...planOf(row), tenants }));
     },
     plan: (name: string) => run((db) => readPlan(db, name)),
     /** Newest first. */
@@ -220,175 +262,6 @@ function createReads({ run }: Access<KeyTables>) {
   };
 }
 
-/** What is stored of a tenant's weight. */
-export function weightColumns(tenant: Pick<Tenant, 'weight' | 'plan'>) {
-  return { own_weight: tenant.weight, weight: weightInForce(tenant) };
-}
-
-/** Tenants with the values of their plans. */
-function selectTenants(db: Kysely<KeyTables>) {
-  return db
-    .selectFrom('tenants')
-    .leftJoin('plans', 'plans.name', 'tenants.plan')
-    .selectAll('tenants')
-    .select(planColumns);
-}
-
-const planColumns = [
-  'plans.rate as plan_rate',
-  'plans.burst as plan_burst',
-  'plans.monthly_quota as plan_monthly_quota',
-  'plans.in_flight as plan_in_flight',
-  'plans.monthly_cpu_ms as plan_monthly_cpu_ms',
-  'plans.weight as plan_weight',
-] as const;
-
-type PlanColumn = (typeof planColumns)[number] extends `plans.${string} as ${infer Name}` ? Name : never;
-type TenantRead = Selectable<TenantRow> & Record<PlanColumn, number | null>;
-
-function tenantOf(row: TenantRead): Tenant {
-  const { id, name, created_at, webhook_version, webhook_rotated_at, own_weight: weight } = row;
-  const { suspended_at, external_id, note, notice_url } = row;
-  const plan = row.plan === null ? null : planOfTenant(row.plan, row);
-  return {
-    ...{ id, name, created_at, limits: limitsOf(row), weight, plan },
-    ...{ webhook_version, webhook_rotated_at, suspended_at, external_id, note, notice_url },
-  };
-}
-
-function planOfTenant(name: string, row: Record<PlanColumn, number | null>): NonNullable<Tenant['plan']> {
-  const limits: TenantLimits = {
-    rate: row.plan_rate,
-    burst: row.plan_burst,
-    monthly_quota: row.plan_monthly_quota,
-    in_flight: row.plan_in_flight,
-    monthly_cpu_ms: row.plan_monthly_cpu_ms,
-  };
-  return { name, limits, weight: row.plan_weight };
-}
-
-function limitsOf({ rate, burst, monthly_quota, in_flight, monthly_cpu_ms }: TenantLimits): TenantLimits {
-  return { rate, burst, monthly_quota, in_flight, monthly_cpu_ms };
-}
-
-function keyOf({ rate, monthly_quota, monthly_cpu_ms, scopes, ...key }: KeyRow): Key {
-  const limits = { rate, monthly_quota, monthly_cpu_ms };
-  return { ...key, limits, scopes: scopes === null ? null : JSON.parse(scopes) };
-}
-
-async function readTenant(db: Kysely<KeyTables>, name: string): Promise<Tenant | undefined> {
-  const row = await selectTenants(db).where('tenants.name', '=', name).executeTakeFirst();
-  return row && tenantOf(row);
-}
-
-function planOf({ name, weight, created_at, updated_at, ...limits }: PlanRow): Plan {
-  return { name, limits: limitsOf(limits), weight, created_at, updated_at };
-}
-
-async function readPlan(db: Kysely<KeyTables>, name: string): Promise<Plan | undefined> {
-  const row = await db.selectFrom('plans').selectAll().where('name', '=', name).executeTakeFirst();
-  return row && planOf(row);
-}
-
-async function readKeys(
-  db: Kysely<KeyTables>,
-  tenant_id: string,
-  { after, limit }: ListPage,
-): Promise<KeyWithSecrets[]> {
-  let query = db.selectFrom('keys').selectAll().where('tenant_id', '=', tenant_id);
-  if (after !== undefined) {
-    const last = sql`(select created_at, id from keys where id = ${after})`;
-    query = query.where(sql<boolean>`(created_at, id) > ${last}`);
-  }
-  return withSecrets(db, await query.orderBy('created_at').orderBy('id').limit(limit).execute());
-}
-
-async function readKey(db: Kysely<KeyTables>, id: string): Promise<KeyWithSecrets | undefined> {
-  const row = await db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst();
-  return row && (await withSecrets(db, [row]))[0];
-}
-
-async function readRecipe(
-  db: Kysely<KeyTables>,
-  tenant_id: string,
-  name: string,
-): Promise<Recipe | undefined> {
-  const query = db.selectFrom('recipes').selectAll().where('tenant_id', '=', tenant_id);
-  return query.where('name', '=', name).executeTakeFirst();
-}
-
 function selectChanges(db: Kysely<KeyTables>) {
   return db.selectFrom('audit').select(['id', 'at', 'tenant_id', 'key_id', 'action']);
-}
-
-async function withSecrets(db: Kysely<KeyTables>, rows: Selectable<KeyRow>[]): Promise<KeyWithSecrets[]> {
-  if (rows.length === 0) return [];
-  const ids = rows.map((row) => row.id);
-  const query = db.selectFrom('secrets').selectAll().where('key_id', 'in', ids);
-  const byKey = new Map(ids.map((id) => [id, [] as Secret[]]));
-  for (const secret of await query.orderBy('created_at').orderBy('id').execute()) {
-    byKey.get(secret.key_id)?.push(secret);
-  }
-  return rows.map((row) => ({ ...keyOf(row), secrets: byKey.get(row.id) ?? [] }));
-}
-
-/** An index's timing reveals nothing: knowing how much of a hash agrees does not help to choose a key. */
-async function findSecrets(db: Kysely<KeyTables>, hashes: string[]): Promise<FoundSecret[]> {
-  if (hashes.length === 0) return [];
-  const rows = await selectKeysWithTenants(db)
-    .innerJoin('secrets', 'secrets.key_id', 'keys.id')
-    .where('secrets.hash', 'in', hashes)
-    .select(['secrets.hash', 'secrets.expires_at as secret_expires_at', 'secrets.ended_at'])
-    .execute();
-  return rows.map(({ hash, ended_at, secret_expires_at: expires_at, ...row }) => ({
-    ...foundKey(row),
-    secret: { hash, expires_at, ended_at },
-  }));
-}
-
-async function findKeys(db: Kysely<KeyTables>, ids: string[]): Promise<FoundKey[]> {
-  if (ids.length === 0) return [];
-  return (await selectKeysWithTenants(db).where('keys.id', 'in', ids).execute()).map(foundKey);
-}
-
-function selectKeysWithTenants(db: Kysely<KeyTables>) {
-  return db
-    .selectFrom('keys')
-    .innerJoin('tenants', 'tenants.id', 'keys.tenant_id')
-    .leftJoin('plans', 'plans.name', 'tenants.plan')
-    .selectAll('tenants')
-    .select(planColumns)
-    .select([
-      'keys.id as key_id',
-      'keys.label',
-      'keys.scopes',
-      'keys.expires_at as key_expires_at',
-      'keys.created_at as key_created_at',
-      'keys.revoked_at',
-      'keys.paused_at',
-      'keys.last_used_at',
-      'keys.signing_version',
-      'keys.rate as key_rate',
-      'keys.monthly_quota as key_monthly_quota',
-      'keys.monthly_cpu_ms as key_monthly_cpu_ms',
-    ]);
-}
-
-type KeyWithTenant = Awaited<ReturnType<ReturnType<typeof selectKeysWithTenants>['execute']>>[number];
-
-function foundKey(row: KeyWithTenant): FoundKey {
-  const { label, scopes, revoked_at, paused_at, last_used_at, signing_version } = row;
-  const times = { created_at: row.key_created_at, expires_at: row.key_expires_at };
-  const limits: KeyLimits = {
-    rate: row.key_rate,
-    monthly_quota: row.key_monthly_quota,
-    monthly_cpu_ms: row.key_monthly_cpu_ms,
-  };
-  return {
-    tenant: tenantOf(row),
-    key: keyOf({
-      ...{ id: row.key_id, tenant_id: row.id, label, scopes, ...times, ...limits },
-      ...{ revoked_at, paused_at, last_used_at, signing_version },
-    }),
-  };
 }

@@ -10,6 +10,7 @@ export type KeyTables = {
   audit: AuditRow;
   recipes: Recipe;
   plans: PlanRow;
+  former_tenants: FormerTenant;
 };
 
 /** `plan` is its name. `weight` is what holds, for gateways from before there were plans; a tenant's own is beside it. */
@@ -25,6 +26,9 @@ export type TenantRow = Omit<Tenant, 'limits' | 'weight' | 'plan' | 'webhook_ver
 export type KeyRow = Omit<Key, 'scopes' | 'limits'> & { scopes: string | null } & KeyLimits;
 
 export type PlanRow = Omit<Plan, 'limits'> & TenantLimits;
+
+/** A tenant that was deleted: the audit log and usage still name it, and what is left of its jobs is removed by it. */
+type FormerTenant = Pick<Tenant, 'id' | 'name'> & { deleted_at: number };
 
 type AuditRow = Omit<AuditEntry, 'id' | 'action' | 'detail'> & {
   id: Generated<number>;
@@ -104,12 +108,16 @@ export async function addOperatorColumns(db: Kysely<unknown>, kind: DatabaseKind
     ]),
     'update tenants set own_weight = weight where weight <> 1',
     'create index tenants_of_plan on tenants (plan)',
+    'create index tenants_suspended on tenants (id) where suspended_at is not null',
+    `create table former_tenants (id ${text} primary key, name ${text} not null, deleted_at bigint not null)`,
     ...add('keys', [
       'paused_at bigint',
       'rate double precision',
       'monthly_quota bigint',
       'monthly_cpu_ms bigint',
     ]),
+    'create index keys_paused on keys (id) where paused_at is not null',
+    'create index keys_by_time on keys (created_at, id)',
   ]);
 }
 

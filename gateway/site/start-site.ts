@@ -3,6 +3,7 @@ import type { WorkerReport } from '../../pool/task.js';
 import type { Closers } from '../closers.js';
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
+import { checkUrl, parseExemptOrigins } from '../download/url.js';
 import type { OutboundBudget } from '../http/outbound-budget.js';
 import { isLoopbackHost } from '../http/request.js';
 import type { Front } from '../http/server.js';
@@ -48,6 +49,7 @@ export async function startSite(start: SiteStart) {
   const url = await front.listen();
   const baseUrl = new URL(config.connectUrl ?? url).origin;
   const apiUrl = new URL(config.apiUrl ?? start.apiUrl).origin;
+  const exemptOrigins = parseExemptOrigins(config.webhookOrigins);
   const siteDatabase = database.access<SiteTables>();
   const app = await createSiteApp({
     admin: createKeyAdmin({
@@ -55,6 +57,14 @@ export async function startSite(start: SiteStart) {
       signing,
       compileRecipe: start.compileRecipe,
       services: () => [...registry.keys()],
+      defaults: {
+        rate: config.rate,
+        burst: config.burst,
+        monthly_quota: config.monthlyQuota ?? null,
+        in_flight: config.inFlight ?? null,
+        monthly_cpu_ms: config.monthlyCpuMs ?? null,
+      },
+      checkNoticeUrl: (url, field) => checkUrl(url, exemptOrigins, field),
     }),
     store,
     signing,

@@ -5,6 +5,7 @@ import { type ErrorCode, errorTable } from '../../errors.js';
 import type { KeyInputs } from '../../keys/inputs.js';
 import { recipeScope } from '../../keys/schemas.js';
 import { keyRoutes, keyShapes } from './keys.js';
+import { planRoutes, planShapes } from './plans.js';
 import { recipeRoutes, recipeShapes } from './recipes.js';
 import { recordRoutes, recordShapes } from './records.js';
 import type { ApiRoute } from './route.js';
@@ -17,6 +18,7 @@ export function apiRoutes(inputs: KeyInputs): ApiRoute[] {
   return [
     ...tenantRoutes(inputs),
     ...keyRoutes(inputs),
+    ...planRoutes(inputs),
     ...recipeRoutes(),
     ...recordRoutes(inputs),
     ...tokenRoutes(inputs),
@@ -27,6 +29,7 @@ export function apiRoutes(inputs: KeyInputs): ApiRoute[] {
 const shapes = {
   ...tenantShapes,
   ...keyShapes,
+  ...planShapes,
   ...recipeShapes,
   ...recordShapes,
   ...tokenShapes,

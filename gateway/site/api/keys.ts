@@ -15,6 +15,8 @@ import {
   timeSchema,
 } from './shapes.js';
 
+const keysSchema = shape({ keys: listOf(ref('Key')), previous: nextSchema, next: nextSchema });
+
 /** Keys and what signs urls for them. */
 export function keyRoutes(inputs: KeyInputs): ApiRoute[] {
   return [
@@ -25,10 +27,22 @@ export function keyRoutes(inputs: KeyInputs): ApiRoute[] {
       run: ({ site, params, body, actor }) => site.admin.issueKey(params.name ?? '', body, actor),
     }),
     defineRoute('GET /api/tenants/:name/keys', 'listKeys', {
-      summary: "Lists a tenant's keys, oldest first, without their secrets.",
-      query: inputs.keyPage,
-      data: shape({ keys: listOf(ref('Key')), next: nextSchema }),
+      summary: "Lists a tenant's keys, by default oldest first and revoked ones too, without their secrets.",
+      query: inputs.keyList,
+      data: keysSchema,
       run: ({ site, params, query }) => site.admin.listKeys(params.name ?? '', query),
+    }),
+    defineRoute('GET /api/keys', 'searchKeys', {
+      summary: 'Lists keys of all tenants, by default newest first and without revoked ones.',
+      query: inputs.keySearch,
+      data: keysSchema,
+      run: ({ site, query }) => site.admin.searchKeys(query),
+    }),
+    defineRoute('POST /api/keys/find', 'findKey', {
+      summary: 'Finds a key by its whole secret, current or in its grace.',
+      body: inputs.secret,
+      data: ref('Key'),
+      run: ({ site, body }) => site.admin.findKey(body),
     }),
     defineRoute('GET /api/keys/:id', 'getKey', {
       summary: 'Shows a key without its secrets.',
@@ -59,6 +73,12 @@ export function keyRoutes(inputs: KeyInputs): ApiRoute[] {
       data: ref('SigningSecret'),
       run: ({ site, params, actor }) => site.admin.rotateSigning(params.id ?? '', actor),
     }),
+    defineRoute('PATCH /api/keys/:id', 'editKey', {
+      summary: 'Changes a key, and pauses or resumes it; what is left out stays.',
+      body: inputs.keyChanges,
+      data: ref('Key'),
+      run: ({ site, params, body, actor }) => site.admin.editKey(params.id ?? '', body, actor),
+    }),
     defineRoute('DELETE /api/keys/:id', 'revokeKey', {
       summary: 'Revokes a key for good.',
       data: ref('Key'),
@@ -70,6 +90,7 @@ export function keyRoutes(inputs: KeyInputs): ApiRoute[] {
 export const keyShapes = {
   Key: shape({
     id: stringSchema,
+    tenant: described(stringSchema, "Its tenant's name."),
     label: nullableText,
     scopes: scopesSchema,
     limits: described(

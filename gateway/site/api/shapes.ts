@@ -1,9 +1,11 @@
+/** The cursor of another page. */
 export const nextSchema = {
   type: ['string', 'integer', 'null'],
-  description: 'Of the next page; null on the last.',
+  description: 'Null where there is no such page.',
 };
 
 export const stringSchema = { type: 'string' } as const;
+export const countSchema = { type: 'integer', minimum: 0 } as const;
 export const timeSchema = { type: 'string', format: 'date-time' } as const;
 export const nullableTime = { type: ['string', 'null'], format: 'date-time' } as const;
 export const nullableText = { type: ['string', 'null'] } as const;

@@ -2,6 +2,7 @@ import type { KeyInputs } from '../../keys/inputs.js';
 import { type ApiRoute, defineRoute } from './route.js';
 import {
   all,
+  countSchema,
   described,
   limit,
   listOf,
@@ -14,17 +15,21 @@ import {
   timeSchema,
 } from './shapes.js';
 
+const inForce = shape({
+  value: { type: ['number', 'null'] },
+  from: { type: 'string', enum: ['tenant', 'plan', 'gateway'] },
+});
+const limitNames = ['rate', 'burst', 'monthly_quota', 'in_flight', 'monthly_cpu_ms'] as const;
+
 const tenantProperties = {
   ...all(stringSchema, 'id', 'name'),
   created_at: timeSchema,
   state: { type: 'string', enum: ['active', 'suspended'] },
   suspended_at: nullableTime,
   ...all(nullableText, 'plan', 'external_id', 'note', 'notice_url'),
-  limits: described(
-    shape(all(limit, 'rate', 'burst', 'monthly_quota', 'in_flight', 'monthly_cpu_ms')),
-    'Its own values, which win over those of its plan.',
-  ),
+  limits: described(shape(all(limit, ...limitNames)), 'Its own values, which win over those of its plan.'),
   weight: { type: 'number', description: 'What holds: its own, else that of its plan, else 1.' },
+  in_force: described(shape(all(inForce, ...limitNames, 'weight')), 'What holds, and whose value it is.'),
 } as const;
 
 /** Tenants and their webhook secrets. */
@@ -37,25 +42,34 @@ export function tenantRoutes(inputs: KeyInputs): ApiRoute[] {
       run: ({ site, body, actor }) => site.admin.createTenant(body.name, actor),
     }),
     defineRoute('GET /api/tenants', 'listTenants', {
-      summary: 'Lists tenants by name.',
-      query: inputs.tenantPage,
-      data: shape({ tenants: listOf(ref('Tenant')), next: nextSchema }),
+      summary: 'Lists tenants, by name by default, with figures of the last days.',
+      query: inputs.tenantList,
+      data: shape({ tenants: listOf(ref('ListedTenant')), previous: nextSchema, next: nextSchema }),
       run: ({ site, query }) => site.admin.listTenants(query),
     }),
     defineRoute('GET /api/tenants/:name', 'getTenant', {
-      summary: 'Shows a tenant, and what its webhooks are signed with.',
+      summary: 'Shows a tenant, what it has used in this month, and what its webhooks are signed with.',
       data: ref('SecretTenant'),
-      async run({ site, params: { name = '' }, mayChange }) {
-        if (mayChange) return site.admin.tenantWithSecret(name);
-        const webhook_hint = 'A support token is shown no secret.';
-        return { ...(await site.admin.tenant(name)), webhook_secret: null, webhook_hint };
+      async run({ site: { admin }, params: { name = '' }, mayChange }) {
+        const tenant = await (mayChange ? admin.tenantWithSecret(name) : admin.tenant(name));
+        const hidden = { webhook_secret: null, webhook_hint: 'A support token is shown no secret.' };
+        return { ...tenant, ...(mayChange ? {} : hidden), used: await admin.limitUse(tenant.id) };
       },
     }),
-    defineRoute('PATCH /api/tenants/:name', 'setLimits', {
-      summary: "Changes a tenant's limits and weight; what is left out stays.",
-      body: inputs.limits,
+    defineRoute('PATCH /api/tenants/:name', 'editTenant', {
+      summary: "Changes a tenant's name, state, plan, limits and notes, all at once; what is left out stays.",
+      body: inputs.tenantChanges,
       data: ref('Tenant'),
-      run: ({ site, params, body, actor }) => site.admin.setLimits(params.name ?? '', body, actor),
+      run: ({ site, params, body, actor }) => site.admin.editTenant(params.name ?? '', body, actor),
+    }),
+    defineRoute('DELETE /api/tenants/:name', 'deleteTenant', {
+      summary:
+        'Deletes a tenant for good, with its keys, recipes, members and jobs; its usage stays on record.',
+      data: shape({
+        ...all(stringSchema, 'id', 'name'),
+        deleted: shape(all(countSchema, 'keys', 'recipes', 'members', 'jobs')),
+      }),
+      run: ({ site, params, actor }) => site.admin.deleteTenant(params.name ?? '', actor),
     }),
     defineRoute('POST /api/tenants/:name/rotate-webhook-secret', 'rotateWebhookSecret', {
       summary:
@@ -69,9 +83,15 @@ export function tenantRoutes(inputs: KeyInputs): ApiRoute[] {
 
 export const tenantShapes = {
   Tenant: shape(tenantProperties),
+  ListedTenant: shape({
+    ...tenantProperties,
+    ...all(countSchema, 'calls', 'errors', 'cpu_ms'),
+    last_used_at: nullableTime,
+  }),
   SecretTenant: shape(
     {
       ...tenantProperties,
+      used: described(shape(all(countSchema, 'calls', 'cpu_ms')), 'In this calendar month (UTC).'),
       webhook_secret: described(
         nullableText,
         'What its webhooks are signed with; null where the gateway has no master secret.',

@@ -18,6 +18,7 @@ import { createUsageMeter } from '../../../gateway/usage/meter.js';
 import { pruneUsage } from '../../../gateway/usage/store.js';
 import { until } from '../../needs.js';
 import { connect, createSqliteDatabase, type TestDatabase } from '../databases.js';
+import { byName, oldestFirst } from '../keys/key-store-contract.js';
 import { createTestMembers } from '../site/members.js';
 import { client, signInSettings } from '../site/test-site.js';
 import { createQuietLog } from '../usage/quiet.js';
@@ -82,9 +83,9 @@ type Operation = [name: string, work: (modules: Modules) => Promise<unknown>, re
 /** What each module does with the database, and its result, of a list its length; what only reads, several at once. */
 const operations: Operation[][] = [
   [
-    ['keys: tenants', ({ store }) => store.tenants({ limit: 9 }), 1],
+    ['keys: tenants', ({ store }) => store.tenants(byName).then(({ rows }) => rows), 1],
     ['keys: a tenant', ({ store }) => store.tenant('demo').then((found) => found?.name), 'demo'],
-    ['keys: a page', ({ store, tenant }) => store.keys(tenant, { limit: 9 }), 1],
+    ['keys: a page', ({ store }) => store.keys(oldestFirst).then(({ rows }) => rows), 1],
     ['keys: one', ({ store, key }) => store.key(key).then((found) => found?.secrets.length), 1],
     ['keys: a look-up', ({ store, first }) => store.find([hashSecret(first.key)]), 1],
     ['keys: the audit log', ({ store }) => store.audit({ limit: 9 }), 3],

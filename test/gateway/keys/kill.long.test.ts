@@ -5,6 +5,7 @@ import { expect } from 'chai';
 import { hashSecret, isCurrent } from '../../../gateway/keys/model.js';
 import type { KeyStore } from '../../../gateway/keys/store.js';
 import { onEachDatabase, type TestDatabase } from '../databases.js';
+import { byName, oldestFirst } from './key-store-contract.js';
 import type { Acknowledged } from './kill-child.js';
 
 const rounds = Number(process.env.KILL_ROUNDS ?? 5);
@@ -68,9 +69,9 @@ async function expectAll(store: KeyStore, acknowledged: Acknowledged[]): Promise
 /** Every row has what belongs to it: nothing is there by half. */
 async function expectWhole(store: KeyStore): Promise<void> {
   const count = { tenants: 0, keys: 0, secrets: 0, revoked: 0 };
-  for (const tenant of await store.tenants({ limit: 100_000 })) {
+  for (const { tenant } of (await store.tenants({ ...byName, limit: 100_000 })).rows) {
     count.tenants += 1;
-    for (const key of await store.keys(tenant.id, { limit: 100 })) {
+    for (const key of (await store.keys({ ...oldestFirst, tenant_id: tenant.id })).rows) {
       count.keys += 1;
       count.secrets += key.secrets.length;
       if (key.revoked_at !== null) count.revoked += 1;

@@ -495,22 +495,24 @@ describe('site/openapi', () => {
   it('says of each answer what it really is', async () => {
     const call = clientOf(() => site);
     await site.admin.createTenant('acme', 'test');
-    const { id } = await site.admin.issueKey('acme', { label: 'billing' }, 'test');
+    const { id, key } = await site.admin.issueKey('acme', { label: 'billing' }, 'test');
     const revoked = (await call('POST /api/tokens', { label: 'old', role: 'support' })).data;
     const served = (await call('GET /api/openapi.json')).json as typeof document;
     expect(served.paths).to.deep.equal(JSON.parse(JSON.stringify(document.paths)));
     const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true, date: true } });
     ajv.addSchema({ ...served, $id: 'doc' });
-    // What ends the key comes last.
-    const inOrder = operations.toSorted((a, b) => Number(a.at[0] === 'D') - Number(b.at[0] === 'D'));
+    // What ends the key comes last, and what ends its tenant after that.
+    const ends = ['DELETE /api/keys/{id}', 'DELETE /api/tenants/{name}'];
+    const inOrder = operations.toSorted((a, b) => ends.indexOf(a.at) - ends.indexOf(b.at));
     for (const { at, requestBody } of inOrder) {
       const bodies: Record<string, object> = {
         'POST /api/tenants': { name: 'globex' },
         'POST /api/tokens': { label: 'new', role: 'support' },
         'PUT /api/tenants/{name}/recipes/{recipe}': { steps: [] },
+        'POST /api/keys/find': { key },
       };
-      const idOf = at.includes('/tokens/') ? revoked.id : id;
-      const path = at.replace('{name}', 'acme').replace('{id}', idOf).replace('{recipe}', 'card');
+      const names = { name: 'acme', id: at.includes('/tokens/') ? revoked.id : id, recipe: 'card', plan: 'team' };
+      const path = at.replace(/\{(\w+)\}/g, (_, name) => names[name as keyof typeof names]);
       const { json } = await call(path, bodies[at] ?? (requestBody && {}));
       const [method = '', pattern = ''] = at.split(' ');
       const pointer = pattern.replaceAll('/', '~1').replaceAll('{', '%7B').replaceAll('}', '%7D');
