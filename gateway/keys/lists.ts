@@ -190,7 +190,7 @@ function figuresSince(since: string, tenants?: readonly string[]) {
   return sql`
     select tenant, cast(sum(calls) as bigint) as calls, cast(round(sum(cpu_ms)) as bigint) as cpu_ms,
       cast(sum(errors_client + errors_limited + errors_server) as bigint) as errors
-    from usage_daily where day >= ${since}
+    from usage_rollup where service = '' and day >= ${since}
       ${tenants ? sql`and tenant in (${sql.join(tenants)})` : sql``}
     group by tenant
   `;
