@@ -40,6 +40,7 @@ export function keyRoutes(inputs: KeyInputs): ApiRoute[] {
     }),
     defineRoute('POST /api/keys/find', 'findKey', {
       summary: 'Finds a key by its whole secret, current or in its grace.',
+      reads: true,
       body: inputs.secret,
       data: ref('Key'),
       run: ({ site, body }) => site.admin.findKey(body),
