@@ -94,20 +94,21 @@ function focusSearch() {
   });
 }
 
-/** A button beside each password that shows what was typed. */
+/** A button in each form with passwords that shows what was typed. */
 function enableShowing() {
-  for (const field of document.querySelectorAll('input[type="password"]')) {
+  for (const form of document.forms) {
+    const fields = [...form.querySelectorAll('input[type="password"]')];
+    if (fields.length === 0) continue;
     const button = document.createElement('button');
     button.type = 'button';
-    button.className = 'small quiet-button';
+    button.className = 'link show';
     button.textContent = 'Show password';
-    button.setAttribute('aria-controls', field.id);
     button.addEventListener('click', () => {
-      const isShown = field.type === 'text';
-      field.type = isShown ? 'password' : 'text';
+      const isShown = fields[0].type === 'text';
+      for (const field of fields) field.type = isShown ? 'password' : 'text';
       button.textContent = isShown ? 'Show password' : 'Hide password';
     });
-    field.after(button);
+    fields.at(-1).after(button);
   }
 }
 

@@ -91,7 +91,7 @@ async function accountPage({ site, query, visitor }: UserCall) {
   const sessions = await site.signIn.sessions.of(user.id);
   const message = doneMessages[query.get('done') ?? ''];
   return (
-    <Page title="Account" narrow>
+    <Page title="Account">
       {message && <Notice kind="good">{message}</Notice>}
       <Facts
         facts={{
@@ -143,7 +143,11 @@ async function accountPage({ site, query, visitor }: UserCall) {
         label="Sessions"
         rows={sessions}
         columns={[
-          { head: 'Browser', rowHead: true, cell: ({ agent }) => browserName(agent) },
+          {
+            head: 'Browser',
+            rowHead: true,
+            cell: ({ id, agent }) => `${browserName(agent)}${id === visitor.id ? ' (this one)' : ''}`,
+          },
           { head: 'Address', priority: 2, cell: ({ address }) => address },
           { head: 'Since', priority: 3, cell: ({ created_at }) => <Moment at={created_at} /> },
           { head: 'Last use', cell: ({ seen_at }) => <Moment at={seen_at} /> },
@@ -151,9 +155,7 @@ async function accountPage({ site, query, visitor }: UserCall) {
             head: 'End',
             hiddenHead: true,
             cell: ({ id }) =>
-              id === visitor.id ? (
-                'this one'
-              ) : (
+              id !== visitor.id && (
                 <Form action={`/account/sessions/${id}/end`}>
                   <button type="submit" class="small quiet-button">
                     Sign out there

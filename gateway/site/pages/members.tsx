@@ -239,7 +239,7 @@ interface PeopleTableProps {
 function PeopleTable(props: PeopleTableProps) {
   const { base, people, roles, isLast } = props;
   const actions = (person: Person) => (
-    <>
+    <div class="inline">
       {roles
         .filter((role) => role !== person.role && !isLast(person))
         .map((role) => (
@@ -258,7 +258,7 @@ function PeopleTable(props: PeopleTableProps) {
           </a>
         )}
       </Changes>
-    </>
+    </div>
   );
   return (
     <Table
@@ -267,7 +267,7 @@ function PeopleTable(props: PeopleTableProps) {
       columns={[
         ...personColumns,
         { head: 'Since', priority: 3, cell: ({ since }) => <Moment at={since} /> },
-        { head: 'Actions', hiddenHead: true, class: 'actions', cell: actions },
+        { head: 'Actions', hiddenHead: true, cell: actions },
       ]}
     />
   );
@@ -277,7 +277,7 @@ const personColumns: Column<Person>[] = [
   { head: 'E-mail', rowHead: true, cell: ({ email }) => email },
   { head: 'Name', priority: 3, cell: ({ name }) => name },
   { head: 'Role', cell: ({ role }) => roleNames[role] },
-  { head: 'Second factor', priority: 2, cell: (person) => <SecondFactor person={person} /> },
+  { head: 'Second factor', cell: (person) => <SecondFactor person={person} /> },
   { head: 'Last seen', priority: 2, cell: ({ seen_at }) => <Moment at={seen_at} /> },
 ];
 
