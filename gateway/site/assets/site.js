@@ -101,7 +101,7 @@ function enableShowing() {
     if (fields.length === 0) continue;
     const button = document.createElement('button');
     button.type = 'button';
-    button.className = 'link show';
+    button.className = 'small quiet-button';
     button.textContent = 'Show password';
     button.addEventListener('click', () => {
       const isShown = fields[0].type === 'text';

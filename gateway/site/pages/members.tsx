@@ -274,23 +274,19 @@ function PeopleTable(props: PeopleTableProps) {
 }
 
 const personColumns: Column<Person>[] = [
-  { head: 'E-mail', rowHead: true, cell: ({ email }) => email },
+  { head: 'E-mail', rowHead: true, cell: (person) => <Email person={person} /> },
   { head: 'Name', priority: 3, cell: ({ name }) => name },
   { head: 'Role', cell: ({ role }) => roleNames[role] },
-  { head: 'Second factor', cell: (person) => <SecondFactor person={person} /> },
+  { head: 'Second factor', priority: 2, cell: ({ second_factor }) => (second_factor ? 'yes' : 'no') },
   { head: 'Last seen', priority: 2, cell: ({ seen_at }) => <Moment at={seen_at} /> },
 ];
 
-function SecondFactor({ person: { id, email, second_factor } }: { person: Person }) {
-  if (!second_factor) return <>no</>;
+/** With the way to end a second factor, on a phone too. */
+function Email({ person: { id, email, second_factor } }: { person: Person }) {
+  const end = <a href={`${staffPath}/${id}/second-factor`}>End second factor…</a>;
   return (
     <>
-      yes{' '}
-      <Changes>
-        <a href={`${staffPath}/${id}/second-factor`}>
-          End…<span class="hidden"> that of {email}</span>
-        </a>
-      </Changes>
+      {email} <Changes>{second_factor && end}</Changes>
     </>
   );
 }
