@@ -121,9 +121,9 @@ async function removePerson({ site, group, params, visitor, base }: GroupCall) {
   return { redirect: `${base}?done=removed` };
 }
 
-/** Somebody of the group; `not_found` for everybody else. */
-async function findPerson({ site, group, params }: Pick<GroupCall, 'site' | 'group' | 'params'>) {
-  const person = (await site.people.of(group)).find(({ id }) => id === params.user);
+/** The person in the path; whether they are of the group is checked when something is done to them. */
+async function findPerson({ site, params }: UserCall) {
+  const person = await site.people.find(params.user ?? '');
   if (person) return person;
   throw new GatewayError('not_found', { message: 'This person is not here any more.' });
 }
@@ -150,14 +150,13 @@ async function confirmRemovePage(call: GroupCall) {
   );
 }
 
-async function confirmEndFactorPage({ site, params }: UserCall) {
-  const person = await site.people.find(params.user ?? '');
-  if (!person) throw new GatewayError('not_found', { message: 'This person is not here any more.' });
+async function confirmEndFactorPage(call: UserCall) {
+  const { id, email } = await findPerson(call);
   return (
     <ConfirmPage
-      title={`Second factor of ${person.email}`}
-      heading={`End the second factor of ${person.email}?`}
-      action={`${staffPath}/${person.id}/second-factor`}
+      title={`Second factor of ${email}`}
+      heading={`End the second factor of ${email}?`}
+      action={`${staffPath}/${id}/second-factor`}
       button="End it"
       href={staffPath}
     >

@@ -343,6 +343,8 @@ describe('site/api: who may use it', () => {
         await site.admin.createTenant(name, 'test');
         cookies[`member of ${name}`] = cookieOf(await join(site, name, `ada@${name}.example`));
       }
+      cookies['viewer of acme'] = cookieOf(await join(site, 'acme', 'vic@acme.example', 'viewer'));
+      cookies.support = cookieOf(await join(site, null, 'sue@gateway.example', 'support'));
       cookies.operator = cookie;
     });
     beforeEach(() => site.admin.putRecipe('acme', 'card', { ...asPut, summary: 'of acme' }, 'test'));
@@ -354,6 +356,8 @@ describe('site/api: who may use it', () => {
         ['member of globex', 404],
         ['member of acme', 200],
         ['operator', 200],
+        ['viewer of acme', method === 'GET' ? 200 : 403],
+        ['support', method === 'GET' ? 200 : 403],
       ] as const)
         it(`answers ${status} to ${role}: ${at}`, async () => {
           const headers = { authorization: '', cookie: cookies[role] ?? '' };
