@@ -12,6 +12,7 @@ import { createKeyVerifier, logKeyOutage } from './keys/verifier.js';
 import { pruneQuotas } from './limits/counters.js';
 import { createLimiter } from './limits/limiter.js';
 import { migrations } from './migrations.js';
+import { pruneNotices } from './notices/store.js';
 import { createMetrics } from './observability/metrics.js';
 import { openReuse } from './pipeline/reuse.js';
 import { loadForFirstCalls, warmUp } from './pipeline/warm-up.js';
@@ -105,7 +106,7 @@ export async function openCore(options: CoreOptions) {
     await createLimiter({ access: database.access(), writer, logger, redisUrl, outageShare, counts }),
   );
   const ofUsage = [...pruneUsage(usageDays), repairRollup, pruneRequests(requests)];
-  const parts = [...ofUsage, pruneQuotas(usageDays), pruneWriters];
+  const parts = [...ofUsage, pruneQuotas(usageDays), pruneNotices(usageDays), pruneWriters];
   closers.own(pruneDaily({ access: database.access(), logger, parts }));
   const reuse = await openReuse(work, engine, config);
   const { compileRecipe } = await work.loaded;

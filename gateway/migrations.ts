@@ -10,6 +10,7 @@ import {
   createRecipeTable,
 } from './keys/tables.js';
 import { createQuotaTable } from './limits/counters.js';
+import { createNoticeTable } from './notices/store.js';
 import { addAccess, createSiteTables, replaceAccountTables } from './site/tables.js';
 import { createRequestTable } from './usage/requests.js';
 import { createUsageDetail, createUsageTable } from './usage/store.js';
@@ -29,6 +30,7 @@ export function migrations(kind: DatabaseKind): Record<string, Migration> {
     '0010_recipes': { up: (db) => createRecipeTable(db, kind) },
     '0011_operators': { up: (db) => addOperatorColumns(db, kind) },
     '0012_usage_detail': { up: createUsageDetails },
+    '0013_notices': { up: (db) => createNoticeTable(db, kind) },
     '0014_access': { up: addAccess },
   };
 }

@@ -9,6 +9,7 @@ import { isLoopbackHost } from './http/request.js';
 import type { Front } from './http/server.js';
 import { createFirstTenant, firstTenant } from './keys/admin.js';
 import { createLimitsOf, limitsByDefault } from './limits/limiter.js';
+import { openNotices } from './notices/watch.js';
 import { createReadiness } from './pipeline/health.js';
 import { createReportError, reportPublicly } from './pipeline/respond.js';
 import { createRecipePreview } from './recipes/preview.js';
@@ -66,10 +67,17 @@ export async function compose({ fronts, ...options }: ComposeOptions) {
   closers.add(() => fronts.api.close(config.taskTimeoutMs + config.sourceTimeoutMs));
   const url = await fronts.api.listen();
   fronts.api.open(app.callback());
+  // Not in workers: they need not have the limits that hold for calls, nor HELPER_NOTICES_URL.
+  const notices = closers.own(
+    openNotices({
+      ...{ config, logger, access: core.database.access(), secrets: core.signing.webhooks },
+      wake: core.webhooks.wake,
+    }),
+  );
   const openSite = (front: Front) =>
     startSite({
       ...core,
-      ...{ front, config, logger, closers, outboundBudget, pool },
+      ...{ front, config, logger, closers, outboundBudget, pool, notices },
       jobs: jobs.jobs,
       preview: createRecipePreview({ ...core, ...work, limitsOf }),
       keysAvailable: keys.available,
@@ -84,6 +92,7 @@ export async function compose({ fronts, ...options }: ComposeOptions) {
   logger.debug({ url, ms: Math.round(performance.now() - started) }, 'listening');
   isStarting = false;
   core.begin();
+  void notices.start();
 
   return {
     /** Where the API listens. */

@@ -35,7 +35,7 @@ export function registerAccessCommands(program: Command, open: OpenPeople, termi
   }
 
   const operator = usageErrors(program.command('operator'), terminal);
-  operator.description('Manage the sign-in of the key-management site’s operators.');
+  operator.description('Manage the sign-in of the key-management site’s operators, and show what signs their notices.');
   operator
     .command('reset')
     .description(
@@ -48,6 +48,18 @@ export function registerAccessCommands(program: Command, open: OpenPeople, termi
         const credentials = await opened.reset(email, actor);
         const notes = [`${credentials.email} now signs in with this password. It is shown this once:`];
         return { data: { ...credentials }, notes, result: credentials.password };
+      }),
+    );
+
+  operator
+    .command('notices-secret')
+    .description('Show what signs the notices to HELPER_NOTICES_URL. The secret is the last line on stdout, alone.')
+    .option(...jsonOption)
+    .action((options: JsonOption) =>
+      withPeople(options, async (opened, actor) => {
+        const secret = await opened.noticesSecret(actor);
+        const notes = ['By this secret a receiver checks that what came to HELPER_NOTICES_URL is from here.'];
+        return { data: { ...secret }, notes, result: secret.webhook_secret };
       }),
     );
 

@@ -6,7 +6,7 @@ import { createKeyAdmin } from '../keys/admin.js';
 import { createKeyInputs, type TokenOptions, type Unchecked } from '../keys/inputs.js';
 import type { CheckRecipe } from '../keys/recipe-changes.js';
 import { createKeyStore } from '../keys/store.js';
-import { findTenant } from '../keys/tenant-changes.js';
+import { createWebhookChanges, findTenant } from '../keys/tenant-changes.js';
 import { migrations } from '../migrations.js';
 import { discoverPlugins } from '../plugins/discover.js';
 import { builtinPlugins, pipelineId } from '../plugins/paths.js';
@@ -34,6 +34,9 @@ export async function openPeople(env = process.env) {
     tenantId: async (name: string) => (await findTenant(store, name)).id,
     siteUrl: new URL(config.connectUrl ?? `http://127.0.0.1:${config.connectPort}`).origin,
     reset: (email: string | undefined, actor: string) => resetOperator(site, email, actor),
+    /** Makes the master secret where it is needed and missing. */
+    noticesSecret: async (actor: string) =>
+      createWebhookChanges(store, (await openSigning(config)).webhooks, Date.now).noticesSecret(actor),
     close: () => database.close(),
   };
 }

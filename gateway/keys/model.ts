@@ -178,7 +178,8 @@ export type AuditAction =
   | 'account.second_factor'
   | 'token.create'
   | 'token.revoke'
-  | 'operator.reset';
+  | 'operator.reset'
+  | 'operator.notices_secret';
 
 /** Who did what. Only ever added to; never holds a secret. */
 export interface AuditEntry {

@@ -222,7 +222,7 @@ function nullableLimit({ min, max }: { min: number; max: number }, description: 
   };
 }
 
-function pageSizeSchema(what: string) {
+export function pageSizeSchema(what: string) {
   return { type: 'integer', minimum: 1, maximum: 1000, default: 100, description: `${what} a page.` };
 }
 

@@ -1,6 +1,6 @@
 import { quote } from '../../schemas/quote.js';
 import { GatewayError, inputError, requireValid } from '../errors.js';
-import type { DerivedSecrets } from '../signing/signing-secrets.js';
+import { type DerivedSecrets, operatorReceiver } from '../signing/signing-secrets.js';
 import type { KeyInputs, LimitChanges, TenantChanges, Unchecked } from './inputs.js';
 import {
   type AuditEntry,
@@ -191,6 +191,14 @@ export function createWebhookChanges({ store, now, defaults }: TenantParts, secr
         await tx.audit({ ...entry, action: 'tenant.webhook_secret' });
         return shown(tenant, entry.at);
       });
+    },
+
+    /** Shows what the operator's own notices are signed with, which is noted. */
+    async noticesSecret(actor: string) {
+      secrets.requireMaster();
+      const entry = { at: now(), actor, tenant_id: null, key_id: null, detail: {} };
+      await store.change((tx) => tx.audit({ ...entry, action: 'operator.notices_secret' }));
+      return { webhook_secret: secrets.current(operatorReceiver, 1) };
     },
 
     /** Replaces it. For a day both sign; a second change within it ends the grace of the one before. */

@@ -293,7 +293,7 @@ function byTenant(a: QuotaAccount, b: QuotaAccount): number {
 
 const dayMs = 86_400_000;
 /** The current month's sums are needed whatever else is deleted; two months cover every time zone's idea of it. */
-const fewestDays = 62;
+export const fewestDays = 62;
 
 /** What an account has been charged in a month, by all gateways together. */
 export async function readQuotaUse({ run }: Access<QuotaTables>, tenant: string, month: string) {

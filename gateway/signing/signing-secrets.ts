@@ -7,6 +7,8 @@ import { makeFolder } from '../file-system.js';
 
 export const signingSecretPrefix = 'hgs_';
 export const webhookSecretPrefix = 'whsec_';
+/** In place of a tenant's id: what goes to the operator is signed by a secret of its own, of version 1. */
+export const operatorReceiver = 'operator';
 
 export type SigningSecrets = ReturnType<typeof createSigningSecrets>;
 

@@ -17,6 +17,7 @@ import { jobsPages } from './pages/jobs.js';
 import { keyPages } from './pages/key.js';
 import { keysPages } from './pages/keys.js';
 import { memberPages } from './pages/members.js';
+import { noticePages } from './pages/notices.js';
 import { overviewPages } from './pages/overview.js';
 import { recipePages } from './pages/recipes.js';
 import { searchPages } from './pages/search.js';
@@ -55,6 +56,7 @@ export const pageRoutes: readonly PageRoute[] = [
   ...usagePages,
   ...jobsPages,
   ...webhookPages,
+  ...noticePages,
   ...memberPages,
   ...tokenPages,
   ...auditPages,

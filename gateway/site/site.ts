@@ -5,6 +5,7 @@ import type { Jobs } from '../jobs/jobs.js';
 import type { KeyAdmin } from '../keys/admin.js';
 import { recipeId } from '../keys/model.js';
 import type { KeyStore } from '../keys/store.js';
+import type { Notices } from '../notices/watch.js';
 import type { RecipePreview } from '../recipes/preview.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import type { UsageMeter } from '../usage/meter.js';
@@ -42,6 +43,7 @@ export interface SiteOptions {
   store: Pick<KeyStore, 'key' | 'tenant' | 'find' | 'findKeys'>;
   database: SiteDatabase;
   usage: UsageMeter['usage'];
+  notices: Pick<Notices, 'list' | 'operatorHost'>;
   jobs: Pick<Jobs, 'list' | 'job' | 'items' | 'cancel'>;
   /** Of the JSON API and `/metrics`; without one, both answer 401 to everybody. */
   operatorToken?: string | undefined;

@@ -20,7 +20,7 @@ import { createSiteApp } from './app.js';
 import type { HealthFact, SiteOptions } from './site.js';
 import type { SiteTables } from './tables.js';
 
-interface SiteStart extends Pick<SiteOptions, 'logger' | 'jobs' | 'preview'> {
+interface SiteStart extends Pick<SiteOptions, 'logger' | 'jobs' | 'notices' | 'preview'> {
   config: Config;
   closers: Closers;
   /** The server that the site is to answer on. */
@@ -71,6 +71,7 @@ export async function startSite(start: SiteStart) {
     database: siteDatabase,
     usage: (tenant, query) => usage.usage(tenant, query),
     jobs: start.jobs,
+    notices: start.notices,
     preview: start.preview,
     playground: config.docs === 'on' ? `${apiUrl}/?helper=${pipelineId}` : undefined,
     outbound: start.outboundBudget,

@@ -1,11 +1,13 @@
 import type { Selectable, Transaction } from 'kysely';
 import type { Access } from '../database/database.js';
 import type { KeyTables } from '../keys/tables.js';
+import { operatorReceiver } from '../signing/signing-secrets.js';
 
 /** What is still to be delivered; a row goes when it was accepted, or no try succeeded for a day. Times are ms since 1970. */
 interface DeliveryRow {
   /** `msg_…`: the same at each try, as Standard Webhooks wants it. */
   id: string;
+  /** Or `operatorReceiver`. */
   tenant_id: string;
   url: string;
   /** The body, the same at each try. */
@@ -55,12 +57,12 @@ export function createDeliveryStore({ run }: Pick<Access<SenderTables>, 'run'>) 
   }
 
   return {
-    /** Tenants for whom something is due, with the secret that they are at. */
-    due: (now: number): Promise<(Due & SecretVersion)[]> =>
-      run((db) =>
+    /** Tenants, and the operator, for whom something is due, with the secret that they are at. */
+    async due(now: number): Promise<(Due & SecretVersion)[]> {
+      const due = await run((db) =>
         db
           .selectFrom('webhook_deliveries')
-          .innerJoin('tenants', 'tenants.id', 'webhook_deliveries.tenant_id')
+          .leftJoin('tenants', 'tenants.id', 'webhook_deliveries.tenant_id')
           .select(({ fn }) => [
             'webhook_deliveries.tenant_id',
             'tenants.webhook_version',
@@ -69,9 +71,14 @@ export function createDeliveryStore({ run }: Pick<Access<SenderTables>, 'run'>) 
             fn.min('webhook_deliveries.due_at').as('oldest'),
           ])
           .where('webhook_deliveries.due_at', '<=', now)
+          .where(({ or, eb }) =>
+            or([eb('tenants.id', 'is not', null), eb('webhook_deliveries.tenant_id', '=', operatorReceiver)]),
+          )
           .groupBy(['webhook_deliveries.tenant_id', 'tenants.webhook_version', 'tenants.webhook_rotated_at'])
           .execute(),
-      ),
+      );
+      return due.map(({ webhook_version, ...row }) => ({ ...row, webhook_version: webhook_version ?? 1 }));
+    },
 
     /** Claims a tenant's oldest that are due, `most` at most, until a time; what another process claims meanwhile is left out. */
     claim: (

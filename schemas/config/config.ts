@@ -242,6 +242,9 @@ const settings = {
     webhookOrigins: variable('HELPER_WEBHOOK_ORIGINS', origins, '').describe(
       'Origins that webhooks of any tenant may be sent to although they are not public. HELPER_SOURCE_ORIGINS is for downloads alone.',
     ),
+    noticesUrl: variable('HELPER_NOTICES_URL', web).describe(
+      'Where every notice of every tenant is sent, by the rules of webhooks; nowhere if unset.',
+    ),
     resultsUrl: variable('HELPER_RESULTS_URL', address('s3')).describe(
       'Store of the files and results of jobs, such as s3://bucket/prefix?endpoint=https://minio.example:9000&region=eu-central-1; the data folder if unset. Several hosts need it, or a shared data folder.',
     ),

@@ -1,4 +1,6 @@
 import type { KeyInputs } from '../../keys/inputs.js';
+import { noticeTypes } from '../../notices/notice.js';
+import { noticeInput } from '../../notices/store.js';
 import { createUsageInput } from '../../usage/report.js';
 import { type ApiRoute, defineRoute } from './route.js';
 import {
@@ -32,6 +34,15 @@ export function recordRoutes(inputs: KeyInputs): ApiRoute[] {
       data: shape({ entries: listOf(ref('AuditEntry')), next: nextSchema }),
       run: ({ site, query }) => site.admin.audit(query),
     }),
+    defineRoute('GET /api/notices', 'listNotices', {
+      summary: 'Limits of a month that run out, keys that expire and webhooks that fail, newest first.',
+      query: noticeInput,
+      data: shape({ notices: listOf(ref('Notice')), next: nextSchema }),
+      async run({ site, query: { tenant, ...query } }) {
+        const of = tenant === undefined ? undefined : await site.admin.tenant(tenant);
+        return site.notices.list(query, of?.id);
+      },
+    }),
   ];
 }
 
@@ -53,5 +64,13 @@ export const recordShapes = {
     ...all(stringSchema, 'actor', 'action'),
     ...all(nullableText, 'tenant_id', 'key_id'),
     detail: { type: 'object' },
+  }),
+  Notice: shape({
+    id: { type: 'integer' },
+    at: timeSchema,
+    type: { type: 'string', enum: [...noticeTypes] },
+    tenant: described(nullableText, "Its name; null for the operator's own, and where it was deleted."),
+    text: described(stringSchema, 'What happened.'),
+    data: described({ type: 'object' }, 'As in the webhook.'),
   }),
 };

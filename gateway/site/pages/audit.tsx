@@ -45,6 +45,7 @@ const actionTexts: Record<AuditView['action'], string> = {
   'token.create': 'made an API token',
   'token.revoke': 'revoked an API token',
   'operator.reset': 'reset the password of an operator',
+  'operator.notices_secret': "was shown the secret of the operator's notices",
 };
 
 /** The audit log: of all tenants, and of one. */

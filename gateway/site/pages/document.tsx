@@ -68,6 +68,7 @@ const staffLinks = [
   ['/overview', 'Overview'],
   ['/tenants', 'Tenants'],
   ['/keys', 'Keys'],
+  ['/notices', 'Notices'],
   ['/audit', 'Audit'],
   ['/people', 'People'],
   ['/tokens', 'Tokens'],
@@ -134,6 +135,7 @@ function TenantHead({ name }: { name: string }) {
     'Usage',
     'Jobs',
     'Webhooks',
+    'Notices',
     ...(visitor?.role ? ['Limits', 'Members', 'Audit'] : []),
   ];
   return (

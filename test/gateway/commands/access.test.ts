@@ -49,6 +49,14 @@ describe('commands: who may use the site', () => {
   const dataOf = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout).data;
   const lastEntry = async () => (await store.audit({ limit: 1 }))[0];
 
+  it('operator notices-secret prints the secret alone, which is noted', async () => {
+    const { stdout, stderr } = await run('operator', 'notices-secret');
+    expect(stdout).to.match(/^whsec_[A-Za-z0-9+/]{43}=\n$/);
+    expect(stderr).to.include('HELPER_NOTICES_URL');
+    expect(await lastEntry()).to.include({ action: 'operator.notices_secret', tenant_id: null });
+    expect((await dataOf('operator', 'notices-secret')).webhook_secret).to.equal(stdout.trim());
+  });
+
   it('operator reset prints the password alone, and its user stands in the audit log', async () => {
     const { stdout, stderr } = await run('operator', 'reset');
     expect(stdout).to.match(/^([a-z2-9]{5}-){3}[a-z2-9]{5}\n$/);

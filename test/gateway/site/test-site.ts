@@ -6,6 +6,7 @@ import { createOutboundBudget } from '../../../gateway/http/outbound-budget.js';
 import type { ItemView, JobView } from '../../../gateway/jobs/jobs.js';
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
 import { createKeyVerifier } from '../../../gateway/keys/verifier.js';
+import { openNotices } from '../../../gateway/notices/watch.js';
 import type { RecipeTrial } from '../../../gateway/recipes/preview.js';
 import { createFirstOperator } from '../../../gateway/site/accounts/account.js';
 import { createSiteApp } from '../../../gateway/site/app.js';
@@ -69,6 +70,10 @@ export async function openTestSite(changes: Partial<SiteOptions> = {}, given?: T
     compileRecipe,
     services: () => services.map(({ id }) => id),
   });
+  const notices = openNotices({
+    ...{ config: { webhookOrigins: [] }, access: (await database.connect()).access(), secrets: signing },
+    ...{ wake() {}, logger: pino({ level: 'silent' }) },
+  });
   const app = await createSiteApp({
     admin,
     store,
@@ -76,6 +81,7 @@ export async function openTestSite(changes: Partial<SiteOptions> = {}, given?: T
     database: connect,
     usage: async (tenant) => ({ rows: usage.get(tenant) ?? [] }),
     jobs: jobsOf(jobs),
+    notices,
     operatorToken,
     baseUrl: url,
     apiUrl: 'http://127.0.0.1:8080',
@@ -96,7 +102,7 @@ export async function openTestSite(changes: Partial<SiteOptions> = {}, given?: T
   server.on('request', app.callback());
   const verifier = createKeyVerifier({ store });
   return {
-    ...{ url, admin, store, verifier, connect, operator },
+    ...{ url, admin, store, verifier, connect, operator, notices },
     /** What usage answers, by tenant id. */
     usage,
     /** Of all tenants. */
