@@ -35,7 +35,9 @@ export function registerAccessCommands(program: Command, open: OpenPeople, termi
   }
 
   const operator = usageErrors(program.command('operator'), terminal);
-  operator.description('Manage the sign-in of the key-management site’s operators, and show what signs their notices.');
+  operator.description(
+    'Manage the sign-in of the key-management site’s operators, and show what signs their notices.',
+  );
   operator
     .command('reset')
     .description(
@@ -53,7 +55,9 @@ export function registerAccessCommands(program: Command, open: OpenPeople, termi
 
   operator
     .command('notices-secret')
-    .description('Show what signs the notices to HELPER_NOTICES_URL. The secret is the last line on stdout, alone.')
+    .description(
+      'Show what signs the notices to HELPER_NOTICES_URL. The secret is the last line on stdout, alone.',
+    )
     .option(...jsonOption)
     .action((options: JsonOption) =>
       withPeople(options, async (opened, actor) => {
