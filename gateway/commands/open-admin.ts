@@ -4,6 +4,7 @@ import { openDatabase } from '../database/open-database.js';
 import { requireValid } from '../errors.js';
 import { createKeyAdmin } from '../keys/admin.js';
 import { createKeyInputs, type TokenOptions, type Unchecked } from '../keys/inputs.js';
+import { noLimits } from '../keys/model.js';
 import type { CheckRecipe } from '../keys/recipe-changes.js';
 import { createKeyStore } from '../keys/store.js';
 import { createWebhookChanges, findTenant } from '../keys/tenant-changes.js';
@@ -35,8 +36,12 @@ export async function openPeople(env = process.env) {
     siteUrl: new URL(config.connectUrl ?? `http://127.0.0.1:${config.connectPort}`).origin,
     reset: (email: string | undefined, actor: string) => resetOperator(site, email, actor),
     /** Makes the master secret where it is needed and missing. */
-    noticesSecret: async (actor: string) =>
-      createWebhookChanges(store, (await openSigning(config)).webhooks, Date.now).noticesSecret(actor),
+    async noticesSecret(actor: string) {
+      const { webhooks } = await openSigning(config);
+      return createWebhookChanges({ store, now: Date.now, defaults: noLimits }, webhooks).noticesSecret(
+        actor,
+      );
+    },
     close: () => database.close(),
   };
 }

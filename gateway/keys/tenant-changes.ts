@@ -161,7 +161,10 @@ const webhookHint =
   'This gateway sends no webhooks: with DATABASE_URL, set HELPER_SIGNING_SECRET to the same on all gateways.';
 
 /** Without a master secret these reject with `storage_unavailable`, which names HELPER_SIGNING_SECRET. */
-export function createWebhookChanges({ store, now, defaults }: TenantParts, secrets: DerivedSecrets) {
+export function createWebhookChanges(
+  { store, now, defaults }: Pick<TenantParts, 'store' | 'now' | 'defaults'>,
+  secrets: DerivedSecrets,
+) {
   /** The secret with the end of the grace of the one before it; null where there is none, or it is over. */
   function shown({ id, name, webhook_version, webhook_rotated_at }: Tenant, at: number) {
     const end = (webhook_rotated_at ?? Number.NEGATIVE_INFINITY) + webhookGraceMs;
