@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { BodyAnswer } from '../../pool/answer.js';
 import { boundProblems } from '../../schemas/field-problem.js';
-import { inputError, toGatewayError } from '../errors.js';
+import { GatewayError, inputError, toGatewayError } from '../errors.js';
 import type { MultipartLimits } from '../http/multipart.js';
 import {
   limitsInForce,
@@ -60,6 +60,7 @@ export function createRecipePreview(parts: PreviewParts) {
   return async function previewRecipe({ tenant, definition, input }: RecipeTrial): Promise<BodyAnswer> {
     const { helper, problems } = compileRecipe(recipeId('preview'), definition);
     if (!helper) throw inputError(boundProblems(problems));
+    if (tenant.suspended_at !== null) throw new GatewayError('tenant_suspended');
     const shown: PreviewRequest = {
       needsPreview: ({ bytes }) => bytes.byteLength > mostBytes,
       maxBytes: mostBytes,

@@ -5,7 +5,7 @@ import { inputsName, type ResultStore } from '../results/result-store.js';
 import type { JobStore } from '../store/job-store.js';
 
 interface CleanupParts {
-  store: Pick<JobStore, 'expired' | 'remove' | 'known' | 'cleared' | 'uncleared'>;
+  store: Pick<JobStore, 'expired' | 'ofFormerTenants' | 'remove' | 'known' | 'cleared' | 'uncleared'>;
   results: Pick<ResultStore, 'removeAll' | 'prefixes'>;
   logger: Pick<Logger, 'error' | 'info'>;
   ttlSeconds: number;
@@ -72,9 +72,11 @@ export function startCleanup(parts: CleanupParts) {
     }
   }
 
-  async function expire(): Promise<void> {
+  const expire = () => forgetAll((page) => store.expired(Date.now() - ttlMs, page));
+
+  async function forgetAll(read: (page: { most: number; skip: number }) => Promise<string[]>): Promise<void> {
     for (let skip = 0; !signal.aborted; ) {
-      const ids = await store.expired(Date.now() - ttlMs, { most: jobsPerRound, skip });
+      const ids = await read({ most: jobsPerRound, skip });
       if (ids.length === 0) return;
       for (const id of ids) {
         if (signal.aborted) return;
@@ -85,6 +87,9 @@ export function startCleanup(parts: CleanupParts) {
       }
     }
   }
+
+  /** Of what tenants that were deleted have left. */
+  const leave = () => forgetAll(store.ofFormerTenants);
 
   async function removeUnknown(ids: readonly string[]): Promise<number> {
     const known = new Set(await store.known(ids));
@@ -118,7 +123,7 @@ export function startCleanup(parts: CleanupParts) {
   async function run(): Promise<void> {
     while (!signal.aborted) {
       failed = false;
-      for (const work of [clear, expire, sweep]) {
+      for (const work of [clear, expire, leave, sweep]) {
         await seesFiles()
           .then((sees) => (sees ? work() : undefined))
           .catch(fail);

@@ -9,6 +9,8 @@ export interface Retry {
   /** Whether this attempt was one: what passes by itself is not counted. */
   counted: boolean;
   delayMs: number;
+  /** It goes back to the outbox, which hands it to the queue again once its tenant and key are no longer held. */
+  unqueued?: true;
 }
 
 /** Of a state of ours that passes, and of which the item is no cause. */
@@ -21,12 +23,16 @@ const passing: ErrorCode[] = [
 ];
 const passesInMs = 2_000;
 
+/** Of a key or tenant that waits until it is resumed. */
+const held: ErrorCode[] = ['key_paused', 'tenant_suspended'];
+
 /** Attempts at an item that fails by a fault here, and the pause after the first; each further pause is four times as long. */
 const mostAttempts = 3;
 const firstPauseMs = 1_000;
 
 /** Tries again only what failed by a fault of ours: anything else is an answer, or would time out again. */
 export function retryOf({ code }: Pick<GatewayError, 'code'>, attempt: number): Retry | undefined {
+  if (held.includes(code)) return { counted: false, delayMs: 0, unqueued: true };
   if (passing.includes(code)) return { counted: false, delayMs: passesInMs };
   if (code !== 'internal' || attempt >= mostAttempts) return undefined;
   return { counted: true, delayMs: firstPauseMs * 4 ** (attempt - 1) };

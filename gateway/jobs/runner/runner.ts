@@ -81,7 +81,16 @@ export function createRunner(parts: RunnerParts) {
     return all.map((ended) => items.includes(ended));
   });
   const done = inGroups<Lease, void>((all) => queue.done(all).then(() => []));
-  const giveBack = inGroups<{ lease: Lease; item: StartedItem; retry: Retry }, void>(async (all) => {
+  const giveBack = inGroups<{ lease: Lease; item: StartedItem; retry: Retry }, void>(async (given) => {
+    const held = given.filter(({ retry }) => retry.unqueued);
+    const all = given.filter(({ retry }) => !retry.unqueued);
+    if (held.length > 0) {
+      await queue.done(held.map(({ lease }) => lease));
+      await store.handBack(
+        held.map(({ item }) => item),
+        { counted: false, unqueued: true },
+      );
+    }
     for (const [counted, part] of groupBy(all, ({ retry }) => retry.counted)) {
       const items = part.map(({ item }) => item);
       await store.handBack(items, { counted });
@@ -117,8 +126,8 @@ export function createRunner(parts: RunnerParts) {
       call.quota.settle?.(false);
       // At the end another has it at once, however long this one would have left it alone.
       const again = closing && !worked.again.counted ? { ...worked.again, delayMs: 0 } : worked.again;
-      // What keeps this one from running keeps the tenant's next from it, too.
-      if (!again.counted) poller.rest(share.tenant);
+      // What keeps this one from running keeps the tenant's next from it, too; but a paused key is one of several.
+      if (!again.counted && call.state.code !== 'key_paused') poller.rest(share.tenant);
       log.again(call, again);
       await retryPolicy.run(() => giveBack({ lease, item: call.item, retry: again }));
       return;

@@ -8,6 +8,7 @@ import { createOutbox } from './outbox.js';
 import {
   idsOf,
   inSlices,
+  isHandedOut,
   itemColumns,
   itemOf,
   type JobTables,
@@ -139,10 +140,12 @@ export function createJobStore(access: Access<JobTables>, { now = Date.now }: { 
         ),
       ),
 
+    /** Tenants with items to be worked on. */
     openTenants: (): Promise<string[]> =>
-      run((db) =>
-        idsOf(db.selectFrom('jobs').select('tenant_id as id').distinct().where('finished_at', 'is', null)),
-      ),
+      run((db) => {
+        const open = db.selectFrom('jobs').select('tenant_id as id').distinct();
+        return idsOf(open.where('finished_at', 'is', null).where(isHandedOut));
+      }),
 
     /** Those of the items that have not ended. */
     open: (items: readonly ItemRef[]): Promise<ItemRef[]> =>
@@ -167,6 +170,16 @@ export function createJobStore(access: Access<JobTables>, { now = Date.now }: { 
         ),
       ),
 
+    /** Jobs of tenants that were deleted, without the `skip` first of them. */
+    ofFormerTenants: ({ most, skip }: { most: number; skip: number }): Promise<string[]> =>
+      run(async (db) => {
+        const { rows } = await sql<{ id: string }>`
+          select jobs.id from former_tenants join jobs on jobs.tenant_id = former_tenants.id
+          order by jobs.id limit ${most} offset ${skip}
+        `.execute(db);
+        return rows.map(({ id }) => id);
+      }),
+
     /** Those of the ids that are jobs. */
     known: async (ids: readonly string[]): Promise<string[]> =>
       ids.length === 0 ? [] : run((db) => idsOf(db.selectFrom('jobs').select('id').where('id', 'in', ids))),
@@ -174,7 +187,7 @@ export function createJobStore(access: Access<JobTables>, { now = Date.now }: { 
     /** Removes a job and its items; one that does not exist is no error. */
     remove: (job: string): Promise<void> => removeJob(access, job),
 
-    /** Numbers for the metrics, of all tenants; `oldestWaitingAt`: when the oldest job was made of which an item waits. */
+    /** Numbers for the metrics, of all tenants whose items are handed out; `oldestWaitingAt`: when the oldest job was made of which an item waits. */
     async stats() {
       const waiting = sql`total - done - failed - cancelled - running`;
       return run((db) =>
@@ -186,6 +199,7 @@ export function createJobStore(access: Access<JobTables>, { now = Date.now }: { 
             sql<number | null>`min(case when ${waiting} > 0 then created_at end)`.as('oldestWaitingAt'),
           ])
           .where('finished_at', 'is', null)
+          .where(isHandedOut)
           .executeTakeFirstOrThrow(),
       );
     },

@@ -6,6 +6,7 @@ import {
   byJob,
   idsOf,
   inSlices,
+  isHandedOut,
   type JobTables,
   lockOpen,
   lockOpenOf,
@@ -33,6 +34,7 @@ export function createOutbox({ run, change, kind }: Access<JobTables>, now: () =
           .selectFrom('jobs')
           .select('tenant_id as id')
           .where('finished_at', 'is', null)
+          .where(isHandedOut)
           .groupBy('tenant_id')
           .having(sql`sum(unqueued)`, '>', 0)
           .having(waiting, '<', fewer)
@@ -51,6 +53,7 @@ export function createOutbox({ run, change, kind }: Access<JobTables>, now: () =
           .select('id')
           .where((eb) => eb.and({ tenant_id: tenant, finished_at: null }))
           .where('unqueued', '>', 0)
+          .where(isHandedOut)
           .orderBy('id')
           .limit(most),
       ),
@@ -84,6 +87,7 @@ export function createOutbox({ run, change, kind }: Access<JobTables>, now: () =
               .select(['tenant_id', sql<string>`min(id)`.as('oldest')])
               .where('finished_at', 'is', null)
               .where(isQueued)
+              .where(isHandedOut)
               .groupBy('tenant_id'),
           )
           .selectFrom('queued')

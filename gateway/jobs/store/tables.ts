@@ -85,6 +85,12 @@ export function readJob(db: Kysely<JobTables>, tenant: string, id: string): Prom
   return job.where((eb) => eb.and({ id, tenant_id: tenant })).executeTakeFirst();
 }
 
+/** Whether items of a job are handed out: not while its tenant is suspended or its key paused, and not of a tenant that was deleted. */
+export const isHandedOut = sql<boolean>`
+  jobs.tenant_id not in (select id from tenants where suspended_at is not null)
+  and jobs.tenant_id not in (select id from former_tenants)
+  and jobs.key_id not in (select id from keys where paused_at is not null)`;
+
 export type Fields = NonNullable<ItemInput['fields']>;
 
 /** What is stored of an input where its fields stand at the job. */

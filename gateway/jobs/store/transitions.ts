@@ -182,10 +182,13 @@ export function createTransitions({ change, kind }: Access<JobTables>, now: () =
     /** Marks items as running and gives what is to be done; those that have ended, or whose job is gone, are left out. */
     start: (items: readonly ItemRef[]): Promise<StartedItem[]> => inSlices(items, startSlice),
 
-    /** Puts this process's running items back to waiting, as if not started, or with the attempt `counted`. */
+    /**
+     * Puts this process's running items back to waiting, as if not started, or with the attempt `counted`; `unqueued` ones are to be
+     * handed to the queue again.
+     */
     async handBack(
       items: readonly (ItemRef & Pick<StartedItem, 'attempt'>)[],
-      { counted }: { counted: boolean },
+      { counted, unqueued = false }: { counted: boolean; unqueued?: boolean },
     ): Promise<void> {
       const attempts = new Map(items.map((item) => [itemName(item), item.attempt]));
       const isOurs = (item: OpenItem) =>
@@ -196,12 +199,17 @@ export function createTransitions({ change, kind }: Access<JobTables>, now: () =
           if (back.length === 0) return [];
           await trx
             .updateTable('job_items')
-            .set({ state: 'waiting', attempts: counted ? sql`attempts` : sql`attempts - 1` })
+            .set({
+              state: 'waiting',
+              attempts: counted ? sql`attempts` : sql`attempts - 1`,
+              ...(unqueued && { queued: 0 }),
+            })
             .where(amongRefs(kind, back))
             .execute();
           for (const [id, of] of byJob(back)) {
             const undone = counted ? 0 : of.filter(({ attempts }) => attempts === 1).length;
-            await moveJob(trx, id, { started: -undone, running: -of.length }, now());
+            const taken = unqueued ? of.filter(({ queued }) => queued === 1).length : 0;
+            await moveJob(trx, id, { started: -undone, running: -of.length, unqueued: taken }, now());
           }
           return [];
         }),

@@ -137,6 +137,31 @@ describe('jobs, end to end', function () {
     expect(metrics).to.include('helper_gateway_webhooks_total{outcome="sent"} 1');
   });
 
+  for (const [what, code, held, free] of [
+    ['a suspended tenant', 'tenant_suspended', { state: 'suspended' }, { state: 'active' }],
+    ['a paused key', 'key_paused', { state: 'paused' }, { state: 'active' }],
+  ] as const)
+    it(`wait while they are of ${what}, and go on where they were`, async () => {
+      const items = () => world.log.filter(({ msg }) => msg === 'item').length;
+      const keyId = world.gateway.firstKey?.id ?? '';
+      const path = code === 'key_paused' ? `/api/keys/${keyId}` : '/api/tenants/demo';
+      const inputs = Array.from({ length: 600 }, (_, at) => ({ text: `the ${at}` }));
+      const before = items();
+      const id = await make({ service: 'text/remove-stopwords', inputs });
+      await until(() => items() > before);
+      await world.manage(path, held, 'PATCH');
+      const refused = await world.call(`/jobs/${id}`);
+      expect([refused.status, refused.json.error.code]).to.deep.equal([403, code]);
+      await until(async () => {
+        const seen = items();
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        return items() === seen;
+      });
+      expect(items() - before).to.be.below(600);
+      await world.manage(path, free, 'PATCH');
+      expect(await ended(id)).to.include({ state: 'done', total: 600, done: 600, failed: 0 });
+    });
+
   it('refuse a body that is larger than a job’s at its head', async () => {
     const fields = ['host: x', `authorization: Bearer ${world.key}`, 'content-type: application/json'];
     const head = `POST /jobs HTTP/1.1\r\n${fields.join('\r\n')}\r\ncontent-length: 70000000\r\n\r\n`;

@@ -17,6 +17,7 @@ describe('jobs/runner/cleanup', () => {
   function start({
     seesFiles = true,
     expired = [] as string[],
+    ofFormer = [] as string[],
     stuck = [] as readonly string[],
     uncleared = [] as readonly string[],
     known = [] as readonly string[],
@@ -32,11 +33,12 @@ describe('jobs/runner/cleanup', () => {
           asked.push(endedBefore);
           return expired.slice(skip, skip + most);
         },
+        ofFormerTenants: async ({ most, skip }) => ofFormer.slice(skip, skip + most),
         uncleared: async () => uncleared.filter((id) => !done.includes(`cleared ${id}`)),
         cleared: async (id) => void done.push(`cleared ${id}`),
         async remove(id) {
           done.push(`row ${id}`);
-          expired.splice(expired.indexOf(id), 1);
+          for (const list of [expired, ofFormer]) if (list.includes(id)) list.splice(list.indexOf(id), 1);
         },
         known: async (ids) => ids.filter((id) => known.includes(id)),
       },
@@ -77,6 +79,14 @@ describe('jobs/runner/cleanup', () => {
     expect(logged).to.have.length(1);
     stuck.length = 0;
     await until(() => expired.length === 0);
+  });
+
+  it('forgets the jobs of tenants that were deleted', async () => {
+    const ofFormer = idsFrom(0, 2);
+    const [one, two] = ofFormer;
+    const { done } = start({ ofFormer });
+    await until(() => done.length >= 4);
+    expect(done).to.deep.equal([`files ${one}`, `row ${one}`, `files ${two}`, `row ${two}`]);
   });
 
   it('removes files that no job has, but those of jobs that may be being made or are another’s', async () => {

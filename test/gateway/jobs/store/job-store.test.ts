@@ -2,7 +2,12 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { type CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
-import { createAccess, type DatabaseKind, type NoTables } from '../../../../gateway/database/database.js';
+import {
+  createAccess,
+  type Database,
+  type DatabaseKind,
+  type NoTables,
+} from '../../../../gateway/database/database.js';
 import { sqliteDialect } from '../../../../gateway/database/sqlite.js';
 import { openConnection } from '../../../../gateway/database/sqlite-connection.js';
 import {
@@ -13,6 +18,8 @@ import {
   jobState,
 } from '../../../../gateway/jobs/model.js';
 import { createJobStore, type JobStore } from '../../../../gateway/jobs/store/job-store.js';
+import { newKey, newTenant } from '../../../../gateway/keys/model.js';
+import { createKeyStore } from '../../../../gateway/keys/store.js';
 import { onEachDatabase } from '../../databases.js';
 import {
   counted,
@@ -30,8 +37,10 @@ import {
 describe('jobs/store', () =>
   onEachDatabase((database) => {
     let store: TestStore;
+    let opened: Database;
     beforeEach(async () => {
-      store = openJobStore(await database().connect());
+      opened = await database().connect();
+      store = openJobStore(opened);
     });
 
     const create = (count: number, job?: Parameters<typeof storeJob>[2]) => storeJob(store, count, job);
@@ -89,6 +98,61 @@ describe('jobs/store', () =>
       expect(await held()).to.equal(0);
       const { rows } = await store.access.run((db) => sql`select * from job_tenants`.execute(db));
       expect(rows).to.deep.equal([]);
+    });
+
+    it('hands out no item of a suspended tenant, a paused key or a deleted tenant', async () => {
+      const keys = createKeyStore(opened.access());
+      await keys.change(async (tx) => {
+        for (const n of [1, 2, 3])
+          await tx.addTenant({ ...newTenant, id: `ten_${n}`, name: `t${n}`, created_at: 1 });
+        for (const id of ['key_1', 'key_2'])
+          await tx.addKey({
+            ...newKey,
+            ...{ label: null, scopes: null, expires_at: null },
+            id,
+            tenant_id: 'ten_1',
+            created_at: 1,
+          });
+      });
+      const jobs = await Promise.all([
+        ...['key_1', 'key_2'].map((key_id) => create(1, { tenant_id: 'ten_1', key_id })),
+        ...['ten_2', 'ten_3'].map((tenant_id) => create(1, { tenant_id, key_id: 'key_3' })),
+      ]);
+      const [byPaused, byOther, ofSuspended, ofDeleted] = jobs.map(({ id }) => id);
+      const look = async () => ({
+        open: (await store.openTenants()).sort(),
+        unqueued: (await store.unqueued({ most: 9, ahead: 9, idleMs: 1e9 }))
+          .flatMap(({ items }) => items.map(({ job }) => job))
+          .sort(),
+      });
+      const all = [byPaused, byOther, ofSuspended, ofDeleted];
+      expect(await look()).to.deep.equal({ open: ['ten_1', 'ten_2', 'ten_3'], unqueued: all });
+
+      await keys.change(async (tx) => {
+        await tx.updateKey('key_1', { paused_at: 1 });
+        await tx.updateTenant('ten_2', { suspended_at: 1 });
+        await tx.deleteTenant({ id: 'ten_3', name: 't3' }, 1);
+      });
+      expect(await look()).to.deep.equal({ open: ['ten_1'], unqueued: [byOther] });
+      expect(await store.ofFormerTenants({ most: 9, skip: 0 })).to.deep.equal([ofDeleted]);
+
+      await keys.change(async (tx) => {
+        await tx.updateKey('key_1', { paused_at: null });
+        await tx.updateTenant('ten_2', { suspended_at: null });
+      });
+      const back = [byPaused, byOther, ofSuspended];
+      expect(await look()).to.deep.equal({ open: ['ten_1', 'ten_2'], unqueued: back });
+    });
+
+    it('gives an item back to the outbox, to be handed to the queue again', async () => {
+      const { items } = await create(2);
+      await store.queued(items);
+      const unqueued = () => store.unqueued({ most: 9, ahead: 9, idleMs: 1e9 });
+      const started = await store.start(items);
+      await store.handBack(started.slice(1), { counted: false, unqueued: true });
+      expect(await unqueued()).to.deep.equal([{ tenant: 'ten_1', items: items.slice(1) }]);
+      await store.queued(items.slice(1));
+      expect(await unqueued()).to.deep.equal([]);
     });
 
     it('gives an item what it was given, whatever that was', async () => {
