@@ -34,17 +34,22 @@ export function registerAccessCommands(program: Command, open: OpenPeople, termi
     });
   }
 
+  const add = (parent: Command, name: string, description: string) =>
+    parent
+      .command(name)
+      .description(description)
+      .option(...jsonOption);
+
   const operator = usageErrors(program.command('operator'), terminal);
   operator.description(
     'Manage the sign-in of the key-management site’s operators, and show what signs their notices.',
   );
-  operator
-    .command('reset')
-    .description(
-      'Give an operator a new password, end their sessions and second factor; the password is the last line on stdout.',
-    )
+  add(
+    operator,
+    'reset',
+    'Give an operator a new password, end their sessions and second factor; the password is the last line on stdout.',
+  )
     .option('--email <address>', 'which operator; the first one by default')
-    .option(...jsonOption)
     .action(({ email, ...options }: JsonOption & { email?: string }) =>
       withPeople(options, async (opened, actor) => {
         const credentials = await opened.reset(email, actor);
@@ -53,27 +58,22 @@ export function registerAccessCommands(program: Command, open: OpenPeople, termi
       }),
     );
 
-  operator
-    .command('notices-secret')
-    .description(
-      'Show what signs the notices to HELPER_NOTICES_URL. The secret is the last line on stdout, alone.',
-    )
-    .option(...jsonOption)
-    .action((options: JsonOption) =>
-      withPeople(options, async (opened, actor) => {
-        const secret = await opened.noticesSecret(actor);
-        const notes = ['By this secret a receiver checks that what came to HELPER_NOTICES_URL is from here.'];
-        return { data: { ...secret }, notes, result: secret.webhook_secret };
-      }),
-    );
+  add(
+    operator,
+    'notices-secret',
+    'Show what signs the notices to HELPER_NOTICES_URL. The secret is the last line on stdout, alone.',
+  ).action((options: JsonOption) =>
+    withPeople(options, async (opened, actor) => {
+      const secret = await opened.noticesSecret(actor);
+      const notes = ['By this secret a receiver checks that what came to HELPER_NOTICES_URL is from here.'];
+      return { data: { ...secret }, notes, result: secret.webhook_secret };
+    }),
+  );
 
   const members = usageErrors(program.command('members'), terminal);
   members.description('List, invite and remove the people of a tenant.');
-  members
-    .command('list')
-    .description('List the people of a tenant, with their roles.')
+  add(members, 'list', 'List the people of a tenant, with their roles.')
     .argument('<tenant>', 'from tenants list')
-    .option(...jsonOption)
     .action((tenant: string, options: JsonOption) =>
       withPeople(options, async ({ people, tenantId }) => {
         const found = await people.of(await tenantId(tenant));
@@ -82,13 +82,14 @@ export function registerAccessCommands(program: Command, open: OpenPeople, termi
         return found.length > 0 ? { data, result: memberTable(found) } : { data, notes: [hint] };
       }),
     );
-  members
-    .command('invite')
-    .description('Invite somebody to a tenant. The link, which works once, is the last line on stdout.')
+  add(
+    members,
+    'invite',
+    'Invite somebody to a tenant. The link, which works once, is the last line on stdout.',
+  )
     .argument('<tenant>', 'from tenants list')
     .argument('<email>', 'for whom it is; the link is not sent')
     .option('--role <role>', 'member, or viewer, who changes nothing', 'member')
-    .option(...jsonOption)
     .action((tenant: string, email: string, { role, ...options }: JsonOption & { role: string }) =>
       withPeople(options, async ({ members, tenantId, siteUrl }, actor) => {
         const made = await members.invite(await tenantId(tenant), { note: email, role }, actor);
@@ -97,12 +98,9 @@ export function registerAccessCommands(program: Command, open: OpenPeople, termi
         return { data: { tenant, email, role: made.role, link }, notes, result: link };
       }),
     );
-  members
-    .command('remove')
-    .description('Remove somebody from a tenant; open invitations that they made end.')
+  add(members, 'remove', 'Remove somebody from a tenant; open invitations that they made end.')
     .argument('<tenant>', 'from tenants list')
     .argument('<email>', 'from members list')
-    .option(...jsonOption)
     .action((tenant: string, email: string, options: JsonOption) =>
       withPeople(options, async ({ people, members, tenantId }, actor) => {
         const group = await tenantId(tenant);
@@ -115,13 +113,10 @@ export function registerAccessCommands(program: Command, open: OpenPeople, termi
 
   const tokens = usageErrors(program.command('tokens'), terminal);
   tokens.description('Make, list and revoke tokens of programs for the JSON API and /metrics.');
-  tokens
-    .command('create')
-    .description('Make a token. It is the last line on stdout, this once.')
+  add(tokens, 'create', 'Make a token. It is the last line on stdout, this once.')
     .argument('<label>', 'which program uses it; the audit log names it so')
     .option('--role <role>', 'operator, or support, which reads and sees no secret', 'support')
     .option('--expires <time>', 'an ISO 8601 day or time, or a time from now such as 30d')
-    .option(...jsonOption)
     .action((label: string, options: JsonOption & { role: string; expires?: string }) =>
       withPeople(options, async ({ createToken }, actor) => {
         const { role, expires } = options;
@@ -131,23 +126,16 @@ export function registerAccessCommands(program: Command, open: OpenPeople, termi
         return { data: { ...made }, notes, result: made.token };
       }),
     );
-  tokens
-    .command('list')
-    .description('List the tokens, newest first, without their secrets.')
-    .option(...jsonOption)
-    .action((options: JsonOption) =>
-      withPeople(options, async ({ tokens }) => {
-        const found = await tokens.list();
-        const hint = `There is no token yet. Make one: ${commandName()} tokens create LABEL`;
-        const data = { tokens: found };
-        return found.length > 0 ? { data, result: tokenTable(found) } : { data, notes: [hint] };
-      }),
-    );
-  tokens
-    .command('revoke')
-    .description('Revoke a token for good.')
+  add(tokens, 'list', 'List the tokens, newest first, without their secrets.').action((options: JsonOption) =>
+    withPeople(options, async ({ tokens }) => {
+      const found = await tokens.list();
+      const hint = `There is no token yet. Make one: ${commandName()} tokens create LABEL`;
+      const data = { tokens: found };
+      return found.length > 0 ? { data, result: tokenTable(found) } : { data, notes: [hint] };
+    }),
+  );
+  add(tokens, 'revoke', 'Revoke a token for good.')
     .argument('<id>', 'from tokens list')
-    .option(...jsonOption)
     .action((id: string, options: JsonOption) =>
       withPeople(options, async ({ tokens }, actor) => {
         const token = await tokens.revoke(id, actor);
