@@ -17,7 +17,6 @@ const assets = {
   'swagger-ui-dist': [
     'LICENSE',
     'NOTICE',
-    'favicon-32x32.png',
     'swagger-ui-bundle.js',
     'swagger-ui-bundle.js.LICENSE.txt',
     'swagger-ui.css',

@@ -1,5 +1,5 @@
 import type { Config } from '../config.js';
-import { type Asset, makeAsset, sendAsset } from '../http/assets.js';
+import { type Asset, makeAsset, sendAsset, sharedFiles } from '../http/assets.js';
 import { version } from '../plugins/paths.js';
 import type { Registry } from '../plugins/registry.js';
 import { type DocRoute, loadAssets, protect } from './doc-route.js';
@@ -34,7 +34,7 @@ function referenceRoutes(): DocRoute[] {
     ['swagger-ui-bundle.js', new URL('swagger-ui-bundle.js', swaggerFolder)],
     ['reference.css', new URL('reference.css', ownFolder)],
     ['reference.js', new URL('reference.js', ownFolder)],
-    ['icon.png', new URL('favicon-32x32.png', swaggerFolder)],
+    ['icon.svg', sharedFiles['icon.svg']],
   ]);
   const page = makeAsset(Buffer.from(referencePage(path)), 'text/html; charset=utf-8');
   return [
@@ -58,12 +58,12 @@ function referencePage(path: (name: string) => string): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Reference – helper-gateway</title>
-<link rel="icon" type="image/png" href="${path('icon.png')}">
+<link rel="icon" type="image/svg+xml" href="${path('icon.svg')}">
 <link rel="stylesheet" href="${path('swagger-ui.css')}">
 <link rel="stylesheet" href="${path('reference.css')}">
 </head>
 <body>
-<header class="top"><a class="brand" href="/">helper-gateway <span>reference</span></a>
+<header class="top"><a class="brand" href="/"><img src="${path('icon.svg')}" alt="" width="26" height="26"> helper-gateway <span>reference</span></a>
 <nav aria-label="Site"><a href="/">Helpers</a> <a href="/docs" aria-current="page">Reference</a> <a href="${openApiPath}">OpenAPI</a></nav></header>
 <main id="reference" data-document="${openApiPath}"><noscript><p class="no-script">This page needs scripts. The same stands in <a href="${openApiPath}">openapi.json</a>.</p></noscript></main>
 <script src="${path('swagger-ui-bundle.js')}"></script>

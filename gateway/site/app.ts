@@ -19,11 +19,14 @@ import { keysPages } from './pages/keys.js';
 import { memberPages } from './pages/members.js';
 import { noticePages } from './pages/notices.js';
 import { overviewPages } from './pages/overview.js';
+import { plansPages } from './pages/plans.js';
 import { recipePages } from './pages/recipes.js';
 import { searchPages } from './pages/search.js';
 import { secondFactorPages } from './pages/second-factor.js';
+import { settingsPages } from './pages/settings.js';
 import { signInPages } from './pages/sign-in.js';
 import { signedUrlPages } from './pages/signed-urls.js';
+import { tenantPages } from './pages/tenant.js';
 import { tenantsPages } from './pages/tenants.js';
 import { tokenPages } from './pages/tokens.js';
 import { usagePages } from './pages/usage.js';
@@ -49,6 +52,9 @@ export const pageRoutes: readonly PageRoute[] = [
   ...overviewPages,
   ...searchPages,
   ...tenantsPages,
+  ...plansPages,
+  ...tenantPages,
+  ...settingsPages,
   ...keysPages,
   ...keyPages,
   ...signedUrlPages,

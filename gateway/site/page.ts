@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { GatewayError } from '../errors.js';
-import type { Tenant } from '../keys/model.js';
-import { isTenantName } from '../keys/schemas.js';
+import type { KeyWithSecrets, Tenant } from '../keys/model.js';
+import { isKeyId, isTenantName } from '../keys/schemas.js';
 import { actorOf, type WithCookies } from './accounts/account.js';
 import type { Site } from './site.js';
 import type { SignedIn, Visitor } from './state.js';
@@ -31,6 +31,9 @@ export type UserCall = PageCall & { visitor: SignedIn; actor: string };
 
 /** Of a page below `/tenants/:tenant`. */
 export type TenantCall = UserCall & { tenant: Tenant };
+
+/** Of a page below `/keys/:key`; its tenant is the key's. */
+export type KeyCall = TenantCall & { key: KeyWithSecrets };
 
 /** A page with more than its HTML. */
 export interface PageAnswer extends Partial<WithCookies> {
@@ -63,12 +66,13 @@ export interface PageRoute {
 }
 
 /**
- * `operator`: support staff too may read its pages. `tenant`: the staff, and the people of the tenant in the path, which for
- * everybody else does not exist; viewers may read its pages. Forms need a role that may change things.
+ * `operator`: support staff too may read its pages. `tenant`: the staff, and the people of the tenant in the path, or of
+ * the key's in the path, which for everybody else does not exist; viewers may read its pages. Forms need a role that may change things.
  */
 export type Access = 'anyone' | 'user' | 'operator' | 'tenant';
 
 type TenantPath = `/tenants/:tenant${string}`;
+type KeyPath = `/keys/:key${string}`;
 
 /** Makes routes, by who may have them; the check is in the type of the call, so that no page repeats it. */
 function routesOf(method: PageRoute['method'], once: boolean) {
@@ -91,6 +95,7 @@ function routesOf(method: PageRoute['method'], once: boolean) {
     user: route('user', requireSignedIn),
     operator: route('operator', (call) => requireStaff(call, changes)),
     tenant: route<TenantCall, TenantPath>('tenant', (call) => findTenant(requireSignedIn(call), changes)),
+    key: route<KeyCall, KeyPath>('tenant', (call) => findKey(requireSignedIn(call), changes)),
     /** A page of one tenant that is not for its members. */
     tenantOperator: route<TenantCall, TenantPath>('operator', (call) =>
       findTenant(requireStaff(call, changes), changes),
@@ -125,6 +130,15 @@ async function findTenant(call: UserCall, changes: boolean): Promise<TenantCall>
   return { ...call, ...(await findTenantFor(call.visitor, call.params.tenant, call.site, changes)) };
 }
 
+async function findKey(call: UserCall, changes: boolean): Promise<KeyCall> {
+  const { store } = call.site;
+  const id = isKeyId(call.params.key) ? call.params.key : undefined;
+  const [key, found] = id ? await Promise.all([store.key(id), store.findKeys([id])]) : [];
+  const entered = enterTenant(call.visitor, found?.[0]?.tenant, changes);
+  if (!key) throw new GatewayError('not_found');
+  return { ...call, ...entered, key };
+}
+
 /** The tenant of this name, where the visitor is of the staff or one of its people; `changes` needs a role that may. */
 export async function findTenantFor(
   visitor: SignedIn,
@@ -132,7 +146,10 @@ export async function findTenantFor(
   { store }: Pick<Site, 'store'>,
   changes: boolean,
 ): Promise<{ tenant: Tenant; mayChange: boolean }> {
-  const tenant = isTenantName(name) ? await store.tenant(name) : undefined;
+  return enterTenant(visitor, isTenantName(name) ? await store.tenant(name) : undefined, changes);
+}
+
+function enterTenant(visitor: SignedIn, tenant: Tenant | undefined, changes: boolean) {
   const own = visitor.tenants.find(({ id }) => id === tenant?.id);
   // The same for another customer's tenant and for one that is not there: the answer reveals neither.
   if (!tenant || (visitor.role === null && !own)) throw new GatewayError('not_found');

@@ -3,12 +3,13 @@ import type { Logger } from 'pino';
 import type { OutboundBudget } from '../http/outbound-budget.js';
 import type { Jobs } from '../jobs/jobs.js';
 import type { KeyAdmin } from '../keys/admin.js';
-import { recipeId } from '../keys/model.js';
+import { recipeId, type TenantLimits } from '../keys/model.js';
 import type { KeyStore } from '../keys/store.js';
 import type { Notices } from '../notices/watch.js';
 import type { RecipePreview } from '../recipes/preview.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import type { UsageMeter } from '../usage/meter.js';
+import type { UsageReports } from '../usage/reports.js';
 import { createMemberAdmin } from './accounts/member-admin.js';
 import { createPasswordChecker } from './accounts/passwords.js';
 import { createInvitations, createPeople } from './accounts/people.js';
@@ -44,6 +45,9 @@ export interface SiteOptions {
   database: SiteDatabase;
   usage: UsageMeter['usage'];
   notices: Pick<Notices, 'list' | 'operatorHost'>;
+  reports: UsageReports;
+  /** What holds for a tenant for which nothing else is set. */
+  defaults: TenantLimits;
   jobs: Pick<Jobs, 'list' | 'job' | 'items' | 'cancel'>;
   /** Of the JSON API and `/metrics`; without one, both answer 401 to everybody. */
   operatorToken?: string | undefined;
@@ -98,6 +102,8 @@ export async function createSite(options: SiteOptions) {
   return {
     ...options,
     now,
+    /** Sums for lists and the overview, 5 seconds old at most. */
+    figures: options.reports.figures,
     secret,
     signIn: createSignIn({ ...options, secret, factor }),
     factor,

@@ -15,6 +15,7 @@ import type { RecipeCompiler } from '../plugins/recipes/recipe.js';
 import type { Registry } from '../plugins/registry.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import type { UsageMeter } from '../usage/meter.js';
+import { createUsageReports } from '../usage/reports.js';
 import { createFirstOperator } from './accounts/account.js';
 import { createSiteApp } from './app.js';
 import type { HealthFact, SiteOptions } from './site.js';
@@ -51,25 +52,32 @@ export async function startSite(start: SiteStart) {
   const apiUrl = new URL(config.apiUrl ?? start.apiUrl).origin;
   const exemptOrigins = parseExemptOrigins(config.webhookOrigins);
   const siteDatabase = database.access<SiteTables>();
+  const defaults = {
+    rate: config.rate,
+    burst: config.burst,
+    monthly_quota: config.monthlyQuota ?? null,
+    in_flight: config.inFlight ?? null,
+    monthly_cpu_ms: config.monthlyCpuMs ?? null,
+  };
   const app = await createSiteApp({
     admin: createKeyAdmin({
       store,
       signing,
       compileRecipe: start.compileRecipe,
       services: () => [...registry.keys()],
-      defaults: {
-        rate: config.rate,
-        burst: config.burst,
-        monthly_quota: config.monthlyQuota ?? null,
-        in_flight: config.inFlight ?? null,
-        monthly_cpu_ms: config.monthlyCpuMs ?? null,
-      },
+      defaults,
       checkNoticeUrl: (url, field) => checkUrl(url, exemptOrigins, field),
     }),
     store,
     signing,
     database: siteDatabase,
     usage: (tenant, query) => usage.usage(tenant, query),
+    reports: createUsageReports({
+      access: database.access(),
+      store,
+      requests: { most: config.requests, ttlSeconds: config.requestsTtlSeconds },
+    }),
+    defaults,
     jobs: start.jobs,
     notices: start.notices,
     preview: start.preview,

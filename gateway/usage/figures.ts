@@ -9,6 +9,12 @@ export interface DaySpan {
   to: string;
 }
 
+/** What a day came to; `errors` are all of them, those that limits refused too. */
+export interface DayFigures extends Record<'calls' | 'errors' | 'limited' | 'cpu_ms', number> {
+  day: string;
+  p95_ms: number | null;
+}
+
 /** Figures of lists are as old as this at most. */
 const freshMs = 5_000;
 const mostRemembered = 200;
@@ -67,8 +73,9 @@ export function createFigures({ run }: Access<UsageTables>, now: () => number) {
           .orderBy('day')
           .execute(),
       );
-      return rows.map(({ day, calls, errors, limited, cpu_ms, ...rest }) => {
-        const counts = rest as Record<string, number | null>;
+      return rows.map((row): DayFigures => {
+        const counts = row as unknown as Record<string, number | null>;
+        const { day, calls, errors, limited, cpu_ms } = row as unknown as DayFigures;
         const p95_ms = quantile(
           bucketColumns.map((column) => counts[column] ?? 0),
           0.95,

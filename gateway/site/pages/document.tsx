@@ -136,7 +136,8 @@ function TenantHead({ name }: { name: string }) {
     'Jobs',
     'Webhooks',
     'Notices',
-    ...(visitor?.role ? ['Limits', 'Members', 'Audit'] : []),
+    'Settings',
+    ...(visitor?.role ? ['Members', 'Audit'] : []),
   ];
   return (
     <>
@@ -148,7 +149,7 @@ function TenantHead({ name }: { name: string }) {
       <h1>{name}</h1>
       <nav class="tabs" aria-label={`Tenant ${name}`}>
         <NavLink href={base} within={`${base}/keys`}>
-          Keys
+          Overview
         </NavLink>
         {tabs.map((text) => (
           <NavLink key={text} href={`${base}/${text.toLowerCase()}`}>

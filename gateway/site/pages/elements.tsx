@@ -164,11 +164,11 @@ function classOf({ number, priority }: Shape, own?: string): string | undefined 
   return [number && 'number', priority && `priority-${priority}`, own].filter(Boolean).join(' ') || undefined;
 }
 
-/** A head by which the list can be sorted turns its order round once it is sorted by it; numbers begin with the largest. */
+/** A head by which the list can be sorted turns its order round once it is sorted by it; numbers and times begin with the largest. */
 function Head({ column, sorting }: { column: Shape; sorting: Sorting | undefined }) {
   const { head, hiddenHead, number, sort } = column;
   const current = sort !== undefined && sorting?.by === sort ? sorting.order : undefined;
-  const first = number ? 'desc' : 'asc';
+  const first = number || sort?.endsWith('_at') ? 'desc' : 'asc';
   const order = current ? (current === 'asc' ? 'desc' : 'asc') : first;
   const href = useAddress({ sort: sort ?? null, order });
   const aria = current === 'asc' ? 'ascending' : 'descending';
@@ -255,7 +255,8 @@ export const { format: formatCount } = new Intl.NumberFormat('en');
 /** A time in milliseconds, in the unit that fits. */
 export function formatDuration(ms: number): string {
   if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`;
-  return `${(ms / 1000).toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 })} s`;
+  const [length, unit] = ms < 120_000 ? [1000, 's'] : ms < 7_200_000 ? [60_000, 'min'] : [3_600_000, 'h'];
+  return `${(ms / length).toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 })} ${unit}`;
 }
 
 /** Bytes in the unit that fits. */

@@ -1,12 +1,29 @@
-import { inputError } from '../../errors.js';
-import type { KeyView } from '../../keys/model.js';
-import { formState, get, post, postOnce, refused, type TenantCall } from '../page.js';
-import { servicesFor } from '../site.js';
-import { ConfirmPage } from './confirm.js';
+import { GatewayError, inputError } from '../../errors.js';
+import { type KeyView, viewKey } from '../../keys/model.js';
+import { keySchema, limitsSchema } from '../../keys/schemas.js';
+import { dayOf } from '../../usage/store.js';
+import { emptyForm, formState, get, type KeyCall, post, postOnce, refused } from '../page.js';
+import { type Service, servicesFor } from '../site.js';
+import { ConfirmDialog, ConfirmPage } from './confirm.js';
 import { Page } from './document.js';
-import { Choices, Facts, Form, Moment, Notice, Scopes, State, Table } from './elements.js';
-import { findKey, keyHref, keyPath, newKeyPage } from './keys.js';
+import {
+  Changes,
+  Choices,
+  Facts,
+  Field,
+  Form,
+  formatAgo,
+  formatCount,
+  formatDuration,
+  Moment,
+  Notice,
+  Scopes,
+  State,
+  Table,
+} from './elements.js';
+import { newKeyPage, readKeyForm, ScopeChecks } from './keys.js';
 import { SigningPanel } from './signed-urls.js';
+import { daysAgo, formatShare, Stats } from './traffic.js';
 
 const graces = [
   ['0', 'Now: the old secret stops at once'],
@@ -15,31 +32,70 @@ const graces = [
   ['604800', 'In 7 days'],
 ] as const;
 
-/** One key: its facts, its rotation and its revocation. */
+const keyLimits = [
+  ['rate', 'Requests a second'],
+  ['monthly_quota', 'Successful calls a month'],
+  ['monthly_cpu_ms', 'CPU a month, in milliseconds'],
+] as const;
+
+/** What can be done to a key in one step, with what it says after. */
+const steps = {
+  pause:
+    'The key is paused: its calls are refused, on every gateway within 5 seconds. Resume it at any time.',
+  resume: 'The key works again, on every gateway within 5 seconds.',
+  'end-grace': 'The grace has ended: only the current secret works now.',
+  revoke: 'The key was revoked. It opens nothing any more, on every gateway within 5 seconds.',
+  edit: 'Saved. Every gateway goes by it within 5 seconds.',
+} as const;
+
+type Step = keyof typeof steps;
+
+/** One key: its figures and facts, and all that can be done to it. */
 export const keyPages = [
-  get.tenant(keyPath, (call) => keyPage(call)),
-  postOnce.tenant(`${keyPath}/rotate`, rotateKey),
-  post.tenant(`${keyPath}/end-grace`, async (call) => {
-    const key = await findKey(call);
-    await call.site.admin.endGrace(key.id, call.actor);
-    return { redirect: `${keyHref(call, key)}?done=grace` };
-  }),
-  get.tenant(`${keyPath}/revoke`, confirmRevokePage),
-  post.tenant(`${keyPath}/revoke`, async (call) => {
-    const key = await findKey(call);
-    await call.site.admin.revokeKey(key.id, call.actor);
-    return { redirect: `${keyHref(call, key)}?done=revoked` };
-  }),
+  get.tenant('/tenants/:tenant/keys/:key', async ({ params }) => ({ redirect: `/keys/${params.key}` })),
+  get.key('/keys/:key', (call) => keyPage(call)),
+  post.key('/keys/:key', editKey),
+  get.key('/keys/:key/rotate', (call) => askPage(call, 'rotate')),
+  postOnce.key('/keys/:key/rotate', rotateKey),
+  ...(['pause', 'end-grace', 'revoke'] as const).map((step) =>
+    get.key(`/keys/:key/${step}`, (call) => askPage(call, step)),
+  ),
+  ...(['pause', 'resume', 'end-grace', 'revoke'] as const).map((step) =>
+    post.key(`/keys/:key/${step}`, (call) => takeStep(call, step)),
+  ),
 ];
 
-const doneMessages: Record<string, string | undefined> = {
-  grace: 'The grace has ended: only the current secret works now.',
-  revoked: 'The key was revoked. It opens nothing any more, on every gateway within 5 seconds.',
-};
+async function takeStep({ site: { admin }, key: { id }, actor }: KeyCall, step: Exclude<Step, 'edit'>) {
+  if (step === 'revoke') await admin.revokeKey(id, actor);
+  else if (step === 'end-grace') await admin.endGrace(id, actor);
+  else await admin.editKey(id, { state: step === 'pause' ? 'paused' : 'active' }, actor);
+  return { redirect: `/keys/${id}?done=${step}` };
+}
 
-async function rotateKey(call: TenantCall) {
-  const { site, form } = call;
-  const key = await findKey(call);
+async function editKey(call: KeyCall) {
+  const { site, form, key, actor } = call;
+  const texts = keyLimits.map(([field]) => [field, form.get(field)?.trim() ?? ''] as const);
+  const limits = site.admin.inputs.limits.coerce(new Map(texts.filter(([, text]) => text !== '')));
+  const none = { rate: null, monthly_quota: null, monthly_cpu_ms: null };
+  const { label = null, scopes = null, expires_at = null } = readKeyForm(form);
+  // The form has the day of the expiry alone: where that is the same, so is its time.
+  const expiry = expires_at === dayIn(key.expires_at) ? {} : { expires_at };
+  try {
+    await site.admin.editKey(key.id, { label, scopes, ...expiry, ...none, ...limits }, actor);
+    return { redirect: `/keys/${key.id}?done=edit` };
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'conflict')
+      return refused(formState(error, form, 'label'), await keyPage(call));
+    return refused(emptyForm, await keyPage(call, error.message), error.status);
+  }
+}
+
+function dayIn(time: number | null): string | null {
+  return time === null ? null : dayOf(time);
+}
+
+async function rotateKey(call: KeyCall) {
+  const { site, form, key } = call;
   const grace = form.get('grace_seconds') ?? '';
   try {
     if (!graces.some(([seconds]) => seconds === grace)) {
@@ -55,101 +111,217 @@ async function rotateKey(call: TenantCall) {
     return newKeyPage(call, { ...rotated, scopes: key.scopes }, note);
   } catch (error) {
     const state = formState(error, form, 'grace_seconds');
-    return refused(state, await keyPage(call, state.problems.id));
+    const { id: problem } = state.problems;
+    const message = problem && `This key ${problem.replace('names a key that ', '')}.`;
+    return refused(state, await keyPage(call, message));
   }
 }
 
-async function keyPage(call: TenantCall, problem?: string) {
-  const key = await findKey(call);
-  const { name } = call.tenant;
-  const base = keyHref(call, key);
-  const services = await servicesFor(call.site, name);
-  const message = doneMessages[call.query.get('done') ?? ''];
+/** A key as its pages show it: with its figures of 30 days and of the last seven. */
+async function viewOf({ site, tenant, key }: KeyCall) {
+  const now = site.now();
+  const read = async (days: number) => {
+    const rows = await site.figures.keys(tenant.id, { from: daysAgo(now, days - 1), to: daysAgo(now, 0) });
+    return rows.find(({ key_id }) => key_id === key.id) ?? { calls: 0, errors: 0, cpu_ms: 0 };
+  };
+  const [month, week] = await Promise.all([read(30), read(7)]);
+  return { ...viewKey(key, now), month, week, now };
+}
+
+type ShownKey = Awaited<ReturnType<typeof viewOf>>;
+
+/** What is asked before a change of this key, with how much it is in use. */
+function questionOf(key: ShownKey, step: 'rotate' | 'pause' | 'end-grace' | 'revoke') {
+  const name = `“${key.label ?? key.id}”`;
+  const { last_used_at: used } = key;
+  const use = used
+    ? `It was used ${formatAgo(Date.parse(used) - key.now)}, with ${formatCount(key.week.calls)} calls this week.`
+    : 'It was never used.';
+  const action = `/keys/${key.id}/${step}`;
+  const questions = {
+    rotate: {
+      heading: `Rotate ${name}?`,
+      button: 'Rotate key',
+      once: true,
+      children: (
+        <>
+          <p>
+            Makes a new secret for this key. Usage, scopes, expiry and signed urls stay. {use} Give yourself
+            time to change it in your programs, or none if the old one has leaked.
+          </p>
+          <Choices name="grace_seconds" label="The old secret stops" value="86400" options={graces} />
+        </>
+      ),
+    },
+    pause: {
+      heading: `Pause ${name}?`,
+      button: 'Pause key',
+      children: <p>{use} Its calls and signed urls are refused with 403 key_paused until it is resumed.</p>,
+    },
+    'end-grace': {
+      heading: `End the grace of ${name}?`,
+      button: 'End the grace now',
+      children: <p>{use} Old secrets stop working at once. The current one goes on.</p>,
+    },
+    revoke: {
+      heading: `Revoke ${name}?`,
+      button: 'Revoke for good',
+      children: (
+        <p>
+          {use} Every program that uses <code>{key.hint}</code> is refused from now on, and every signed url
+          of it. This cannot be undone: a new key has to be issued instead.
+        </p>
+      ),
+    },
+  };
+  return { action, ...questions[step] };
+}
+
+async function askPage(call: KeyCall, step: 'rotate' | 'pause' | 'end-grace' | 'revoke') {
+  const key = await viewOf(call);
+  if (key.state === 'revoked' || key.state === 'expired') return { redirect: `/keys/${key.id}` };
+  const question = questionOf(key, step);
   return (
-    <Page tenant={name} title={key.label ?? key.id}>
+    <ConfirmPage tenant={call.tenant.name} title={question.button} href={`/keys/${key.id}`} {...question} />
+  );
+}
+
+async function keyPage(call: KeyCall, problem?: string) {
+  const { site, tenant } = call;
+  const key = await viewOf(call);
+  const base = `/keys/${key.id}`;
+  const services = await servicesFor(site, tenant.name);
+  const message = steps[call.query.get('done') as Step];
+  const lives = key.state === 'active' || key.state === 'paused';
+  const dialog = (step: 'rotate' | 'pause' | 'end-grace' | 'revoke', open: string, danger = false) => (
+    <ConfirmDialog
+      id={step}
+      href={`${base}/${step}`}
+      open={open}
+      danger={danger}
+      {...questionOf(key, step)}
+    />
+  );
+  return (
+    <Page tenant={tenant.name} title={key.label ?? key.id}>
       <p class="crumbs">
-        <a href={`/tenants/${name}`}>Keys</a> /
+        <a href={`/tenants/${tenant.name}`}>Keys</a> /
       </p>
-      <h2>{key.label ?? key.id}</h2>
+      <div class="list-head">
+        <h2>{key.label ?? key.id}</h2>
+        <State state={key.state} />
+        {key.secrets.length > 1 && <State state="in_grace" />}
+      </div>
       {message && <Notice kind="good">{message}</Notice>}
-      {problem && <Notice kind="bad">This key {problem.replace('names a key that ', '')}.</Notice>}
-      <KeyFacts keyView={key} />
+      {problem && <Notice kind="bad">{problem}</Notice>}
+      <Stats
+        stats={[
+          { name: 'Calls, 30 days', value: formatCount(key.month.calls), note: weekNote(key.week.calls) },
+          { name: 'Errors, 30 days', value: formatShare(key.month.errors, key.month.calls) },
+          { name: 'CPU, 30 days', value: formatDuration(key.month.cpu_ms) },
+          { name: 'Last used', value: <Moment at={key.last_used_at} none="never" /> },
+        ]}
+      />
+      {lives && (
+        <Changes>
+          <div class="inline">
+            {dialog('rotate', 'Rotate…')}
+            {key.secrets.length > 1 && dialog('end-grace', 'End the grace…')}
+            {key.state === 'paused' ? (
+              <Form action={`${base}/resume`}>
+                <button type="submit">Resume</button>
+              </Form>
+            ) : (
+              dialog('pause', 'Pause…')
+            )}
+            {dialog('revoke', 'Revoke…', true)}
+          </div>
+        </Changes>
+      )}
+      <KeyFacts keyView={key} tenant={tenant.name} />
       <Table
         label="Secrets that work"
         rows={key.secrets}
         columns={[
           { head: 'Secret', rowHead: true, cell: ({ hint }) => <code>{hint}</code> },
           { head: 'Made', cell: ({ created_at }) => <Moment at={created_at} /> },
-          { head: 'Works until', cell: ({ expires_at: end }) => (end ? <Moment at={end} /> : 'current') },
+          {
+            head: 'Works until',
+            cell: ({ expires_at: end }) => (end ? <Moment at={end} exact /> : 'current'),
+          },
         ]}
       />
-      {key.secrets.length > 1 && (
-        <Form action={`${base}/end-grace`} class="inline">
-          <button type="submit" class="quiet-button">
-            End the grace now
-          </button>
-          <span class="hint">Old secrets stop working at once. The current one goes on.</span>
-        </Form>
-      )}
+      {lives && <EditForm call={call} services={services} />}
       {key.state === 'active' && (
-        <>
-          <SigningPanel site={call.site} services={services} href={base} scopes={key.scopes} />
-          <section class="panel">
-            <h2>Rotate</h2>
-            <p>
-              Makes a new secret for this key. Usage, scopes, expiry and signed urls stay. Give yourself time
-              to change it in your programs, or none if the old one has leaked.
-            </p>
-            <Form action={`${base}/rotate`} once>
-              <Choices name="grace_seconds" label="The old secret stops" value="86400" options={graces} />
-              <button type="submit">Rotate key</button>
-            </Form>
-          </section>
-          <section class="panel danger">
-            <h2>Revoke</h2>
-            <p>Ends this key for good, with every secret of it and every signed url.</p>
-            <a class="button danger-button" href={`${base}/revoke`}>
-              Revoke key…
-            </a>
-          </section>
-        </>
+        <SigningPanel site={site} services={services} href={base} scopes={key.scopes} />
       )}
     </Page>
   );
 }
 
-function KeyFacts({ keyView: key }: { keyView: KeyView }) {
-  const since = key.revoked_at && [' since ', <Moment key="since" at={key.revoked_at} />];
+function weekNote(calls: number): string {
+  return `${formatCount(calls)} in the last 7`;
+}
+
+function KeyFacts({ keyView: key, tenant }: { keyView: KeyView; tenant: string }) {
+  const own = keyLimits.flatMap(([field, label]) => {
+    const value = key.limits[field];
+    return value === null ? [] : `${label}: ${formatCount(value)}`;
+  });
+  const calls = `/tenants/${tenant}/requests?key=${key.id}`;
   return (
     <Facts
       facts={{
         Id: <code>{key.id}</code>,
-        State: [<State key="state" state={key.state} />, since],
         'May call': <Scopes scopes={key.scopes} />,
+        'Limits of its own': own.join(', ') || 'none below the tenant’s',
         Created: <Moment at={key.created_at} />,
-        Expires: key.expires_at ? <Moment at={key.expires_at} /> : 'never',
-        'Last used': key.last_used_at ? <Moment at={key.last_used_at} /> : 'never',
+        Expires: <Moment at={key.expires_at} none="never" />,
+        Paused: key.paused_at && <Moment at={key.paused_at} />,
+        Revoked: key.revoked_at && <Moment at={key.revoked_at} />,
+        'Look closer': (
+          <>
+            <a href={calls}>Its last calls</a> ·{' '}
+            <a href={`/tenants/${tenant}/usage?key=${key.id}`}>Its usage</a>
+          </>
+        ),
       }}
     />
   );
 }
 
-async function confirmRevokePage(call: TenantCall) {
-  const key = await findKey(call);
-  const base = keyHref(call, key);
+function EditForm({ call: { key }, services }: { call: KeyCall; services: readonly Service[] }) {
   return (
-    <ConfirmPage
-      tenant={call.tenant.name}
-      title="Revoke key"
-      heading={`Revoke “${key.label ?? key.id}”?`}
-      action={`${base}/revoke`}
-      button="Revoke for good"
-      href={base}
-    >
-      <p>
-        Every program that uses <code>{key.hint}</code> is refused from now on. This cannot be undone: a new
-        key has to be issued instead.
-      </p>
-    </ConfirmPage>
+    <Changes>
+      <section class="panel">
+        <h2>Edit</h2>
+        <Form action={`/keys/${key.id}`}>
+          <Field
+            name="label"
+            label="Label"
+            maxLength={keySchema.properties.label.line}
+            value={key.label ?? ''}
+          />
+          <ScopeChecks services={services} chosen={key.scopes} />
+          <Field
+            name="expires_at"
+            label="Expires"
+            type="date"
+            placeholder="2030-01-31"
+            value={dayIn(key.expires_at) ?? ''}
+            hint="The key stops working when this day begins in UTC. Empty: it never expires."
+          />
+          <div class="row">
+            {keyLimits.map(([field, label]) => {
+              const { minimum: min, maximum: max } = limitsSchema.properties[field];
+              const value = String(key.limits[field] ?? '');
+              const own = { name: field, label, value, min, max, type: 'number', step: '1' } as const;
+              return <Field key={field} {...own} placeholder="as the tenant" />;
+            })}
+          </div>
+          <button type="submit">Save</button>
+        </Form>
+      </section>
+    </Changes>
   );
 }

@@ -1,179 +1,149 @@
 import { useContext } from 'preact/hooks';
-import { GatewayError } from '../../errors.js';
 import type { IssueOptions } from '../../keys/inputs.js';
-import { type KeyView, type KeyWithSecrets, knownScopes, scopeAllows, viewKey } from '../../keys/model.js';
-import { isKeyId, keySchema } from '../../keys/schemas.js';
+import { type KeyView, knownScopes, scopeAllows } from '../../keys/model.js';
 import { recipesFolder } from '../../plugins/paths.js';
-import { formState, get, type PageCall, postOnce, readList, refused, type TenantCall } from '../page.js';
+import { get, readList, type TenantCall, type UserCall } from '../page.js';
 import { type Service, servicesFor } from '../site.js';
 import { Page, ShownPage } from './document.js';
 import {
+  type Column,
   CopyBox,
   Empty,
-  Field,
-  Form,
   Moment,
   Notice,
   Scopes,
+  type Sorting,
   State,
   Table,
   ViewContext,
 } from './elements.js';
-import { Pager } from './lists.js';
+import { Chips, Pager, readListQuery, SearchForm } from './lists.js';
 
 const keysPerPage = 50;
-const tenantsPerPage = 20;
-const keysPerTenant = 100;
 
-/** The keys of a tenant with the form for another, and those of all tenants. */
-export const keysPages = [
-  get.tenant('/tenants/:tenant', tenantKeysPage),
-  // A reload of the page that shows a new key leads here, once the browser has forgotten the form.
-  get.tenant('/tenants/:tenant/keys', async ({ tenant }) => ({
-    redirect: `/tenants/${tenant.name}`,
-  })),
-  postOnce.tenant('/tenants/:tenant/keys', issueKey),
-  get.operator('/keys', allKeysPage),
-];
+export const keysPages = [get.operator('/keys', allKeysPage)];
 
-async function issueKey(call: TenantCall) {
-  const { site, form, tenant, actor } = call;
-  try {
-    const issued = await site.admin.issueKey(tenant.name, readIssueForm(form), actor);
-    const until = issued.expires_at ? ` It stops working on ${issued.expires_at.slice(0, 10)}.` : '';
-    return newKeyPage(call, issued, `It works at once.${until}`);
-  } catch (error) {
-    return refused(formState(error, form, 'label'), await tenantKeysPage(call));
-  }
-}
+export const keyStates = [
+  ['', 'In use'],
+  ['active', 'Active'],
+  ['paused', 'Paused'],
+  ['in_grace', 'In grace'],
+  ['expired', 'Expired'],
+  ['revoked', 'Revoked'],
+  ['all', 'All'],
+] as const;
 
-async function tenantKeysPage(call: TenantCall) {
-  const { site, query, tenant } = call;
-  const { name } = tenant;
-  const after = query.get('after');
-  const { keys, next } = await readList(() => site.admin.listKeys(name, { after, limit: keysPerPage }));
+/** Every key of every tenant, or of the one that the address names, newest first. */
+async function allKeysPage({ site, query }: UserCall) {
+  const { sorting, ...asked } = readListQuery(query, { by: 'created_at', order: 'desc' });
+  const tenant = query.get('tenant') || undefined;
+  const { keys, previous, next } = await readList(() =>
+    site.admin.searchKeys({ ...asked, tenant, limit: keysPerPage }),
+  );
+  const isFiltered = asked.q || asked.state || tenant;
   return (
-    <Page tenant={name} title={name}>
-      <h2>Keys</h2>
-      <Empty of={keys} title="No keys yet">
-        Issue the first one below, put it into your program as the parameter ak, and make a call.
+    <Page title={tenant ? `Keys of ${tenant}` : 'Keys'}>
+      <div class="list-head">
+        <SearchForm label="Label, id or first characters" />
+        <Chips name="state" label="State" options={keyStates} />
+      </div>
+      <Empty of={keys} title={isFiltered ? 'No key matches' : 'No keys yet'}>
+        {isFiltered ? (
+          <a href="/keys">Show every key in use</a>
+        ) : (
+          <>
+            Choose a tenant under <a href="/tenants">Tenants</a> and issue its first key there.
+          </>
+        )}
       </Empty>
-      <KeyTable tenant={name} keys={keys} />
-      <Pager next={next} />
-      <IssueForm tenant={name} services={await servicesFor(site, name)} />
+      <KeyTable label="Keys of all tenants" keys={keys} sorting={sorting} withTenant />
+      <Pager previous={previous} next={next} />
     </Page>
   );
 }
 
-/** Every key, under its tenant. */
-async function allKeysPage({ site, query }: PageCall) {
-  const after = query.get('after');
-  const { tenants, next } = await readList(() => site.admin.listTenants({ after, limit: tenantsPerPage }));
-  const lists = await Promise.all(
-    tenants.map(async ({ name }) => ({
-      name,
-      ...(await site.admin.listKeys(name, { limit: keysPerTenant })),
-    })),
-  );
-  const filled = lists.filter(({ keys }) => keys.length > 0);
-  return (
-    <Page title="Keys">
-      <Empty of={filled} title="No keys here yet">
-        Choose a tenant under <a href="/tenants">Tenants</a> and issue its first key there.
-      </Empty>
-      {filled.map(({ name, keys, next: more }) => (
-        <section key={name}>
-          <h2>
-            <a href={`/tenants/${name}`}>{name}</a>
-          </h2>
-          <KeyTable tenant={name} keys={keys} />
-          {more && (
-            <p>
-              <a href={`/tenants/${name}?after=${more}`}>More keys of {name}</a>
-            </p>
-          )}
-        </section>
-      ))}
-      <Pager next={next} />
-    </Page>
-  );
+interface KeyTableProps {
+  label: string;
+  keys: readonly KeyView[];
+  sorting: Sorting;
+  withTenant?: boolean;
 }
 
 /** Keys as a table, each with a link to its page. */
-function KeyTable({ tenant, keys }: { tenant: string; keys: readonly KeyView[] }) {
-  const moment = (at: string | null) => (at ? <Moment at={at} /> : <span class="quiet">never</span>);
-  const stateOf = ({ state, secrets }: KeyView) => (
-    <>
-      <State state={state} />
-      {secrets.length > 1 && <State state="in_grace" />}
-    </>
-  );
-  return (
-    <Table
-      label={`Keys of ${tenant}`}
-      rows={keys}
-      columns={[
-        {
-          head: 'Label',
-          rowHead: true,
-          cell: ({ id, label }) => <a href={`/tenants/${tenant}/keys/${id}`}>{label ?? id}</a>,
-        },
-        { head: 'Key', cell: ({ hint }) => <code>{hint}</code> },
-        { head: 'State', cell: stateOf },
-        { head: 'May call', class: 'scopes', cell: ({ scopes }) => <Scopes scopes={scopes} /> },
-        { head: 'Expires', cell: ({ expires_at }) => moment(expires_at) },
-        { head: 'Last used', cell: ({ last_used_at }) => moment(last_used_at) },
-      ]}
-    />
-  );
+export function KeyTable({ label, keys, sorting, withTenant }: KeyTableProps) {
+  const tenantColumn: Column<KeyView> = {
+    head: 'Tenant',
+    class: 'name',
+    cell: ({ tenant }) => <a href={`/tenants/${tenant}`}>{tenant}</a>,
+  };
+  const columns: Column<KeyView>[] = [
+    {
+      head: 'Label',
+      rowHead: true,
+      sort: 'label',
+      cell: ({ id, label }) => <a href={`/keys/${id}`}>{label ?? id}</a>,
+    },
+    ...(withTenant ? [tenantColumn] : []),
+    { head: 'Key', priority: 3, cell: ({ hint }) => <code>{hint}</code> },
+    {
+      head: 'State',
+      cell: ({ state, secrets }) => (
+        <>
+          <State state={state} />
+          {secrets.length > 1 && <State state="in_grace" />}
+        </>
+      ),
+    },
+    { head: 'May call', class: 'scopes', priority: 3, cell: ({ scopes }) => <Scopes scopes={scopes} /> },
+    { head: 'Expires', priority: 2, cell: ({ expires_at }) => <Moment at={expires_at} none="never" /> },
+    {
+      head: 'Last used',
+      ...(withTenant && { priority: 2 }),
+      sort: 'last_used_at',
+      cell: ({ last_used_at }) => <Moment at={last_used_at} none="never" />,
+    },
+    {
+      head: 'Created',
+      sort: 'created_at',
+      priority: 3,
+      cell: ({ created_at }) => <Moment at={created_at} />,
+    },
+  ];
+  return <Table label={label} rows={keys} columns={columns} sorting={sorting} />;
 }
 
-function IssueForm({ tenant, services }: { tenant: string; services: readonly Service[] }) {
+/** What a key may call, as boxes to tick. */
+export function ScopeChecks(props: { services: readonly Service[]; chosen: readonly string[] | null }) {
+  const { services, chosen } = props;
   const { values, problems } = useContext(ViewContext).form;
+  const isChosen = (scope: string) =>
+    values.size > 0 ? values.has(`scope:${scope}`) : chosen?.includes(scope) === true;
   const summaries = new Map(services.map(({ id, summary }) => [id, summary]));
-  const scopes = [...new Set([...knownScopes(services.map(({ id }) => id)), `${recipesFolder}*`])].sort();
+  const known = [...knownScopes(services.map(({ id }) => id)), `${recipesFolder}*`];
+  const scopes = [...new Set([...known, ...(chosen ?? [])])].sort();
   return (
-    <section class="panel" id="issue">
-      <h2>Issue a key</h2>
-      <Form action={`/tenants/${tenant}/keys`} once>
-        <Field
-          name="label"
-          label="Label"
-          maxLength={keySchema.properties.label.line}
-          hint="Who or what uses it, such as “billing, production”."
-        />
-        <fieldset aria-describedby={problems.scopes ? 'scopes-problem' : 'scopes-hint'}>
-          <legend>May call</legend>
-          <p class="hint" id="scopes-hint">
-            None chosen means every helper, those added later too.
-          </p>
-          <div class="checks">
-            {scopes.map((scope) => (
-              <label class="choice" key={scope}>
-                <input type="checkbox" name={`scope:${scope}`} checked={values.has(`scope:${scope}`)} />{' '}
-                <span>
-                  <code>{scope}</code>
-                  <small>{summaries.get(scope) ?? groupSummary(scope)}</small>
-                </span>
-              </label>
-            ))}
-          </div>
-          {problems.scopes && (
-            <p class="problem" id="scopes-problem">
-              May call {problems.scopes}.
-            </p>
-          )}
-        </fieldset>
-        <Field
-          name="expires_at"
-          label="Expires"
-          type="date"
-          placeholder="2030-01-31"
-          hint="The key stops working when this day begins in UTC. Empty: it never expires."
-        />
-        <button type="submit">Issue key</button>
-      </Form>
-    </section>
+    <fieldset aria-describedby={problems.scopes ? 'scopes-problem' : 'scopes-hint'}>
+      <legend>May call</legend>
+      <p class="hint" id="scopes-hint">
+        None chosen means every helper, those added later too.
+      </p>
+      <div class="checks">
+        {scopes.map((scope) => (
+          <label class="choice" key={scope}>
+            <input type="checkbox" name={`scope:${scope}`} checked={isChosen(scope)} />{' '}
+            <span>
+              <code>{scope}</code>
+              <small>{summaries.get(scope) ?? groupSummary(scope)}</small>
+            </span>
+          </label>
+        ))}
+      </div>
+      {problems.scopes && (
+        <p class="problem" id="scopes-problem">
+          May call {problems.scopes}.
+        </p>
+      )}
+    </fieldset>
   );
 }
 
@@ -183,7 +153,7 @@ function groupSummary(scope: string): string {
 }
 
 /** Reads the form; the administration checks it. */
-function readIssueForm(form: ReadonlyMap<string, string>): IssueOptions {
+export function readKeyForm(form: ReadonlyMap<string, string>): IssueOptions {
   const scopes = [...form.keys()].filter((name) => name.startsWith('scope:')).map((name) => name.slice(6));
   return {
     label: form.get('label')?.trim() || undefined,
@@ -198,7 +168,7 @@ export async function newKeyPage(
   { id, key, scopes }: { id: string; key: string; scopes: readonly string[] | null },
   note: string,
 ) {
-  const page = `/tenants/${tenant.name}/keys/${id}`;
+  const page = `/keys/${id}`;
   const allowed = (await servicesFor(site, tenant.name)).filter((service) => scopeAllows(scopes, service.id));
   // A text helper where the key may call one, as it needs no picture.
   const service = allowed.find((each) => each.id.startsWith('text/')) ?? allowed[0];
@@ -227,21 +197,4 @@ function curlLine(apiUrl: string, service: string, key: string): string {
     return `curl -G '${apiUrl}/${service}' -H 'Authorization: Bearer ${key}' --data-urlencode 'a=one' --data-urlencode 'b=two'`;
   }
   return `curl '${apiUrl}/${service}?dryrun=true' -H 'Authorization: Bearer ${key}'`;
-}
-
-export const keyPath = '/tenants/:tenant/keys/:key';
-
-/** The key in the path; another tenant's key is `not_found` too. */
-export async function findKeyRow({ site, params, tenant }: TenantCall): Promise<KeyWithSecrets> {
-  const key = isKeyId(params.key) ? await site.store.key(params.key) : undefined;
-  if (key?.tenant_id !== tenant.id) throw new GatewayError('not_found');
-  return key;
-}
-
-export async function findKey(call: TenantCall): Promise<KeyView> {
-  return viewKey(await findKeyRow(call), call.site.now());
-}
-
-export function keyHref({ tenant }: TenantCall, key: Pick<KeyView, 'id'>): string {
-  return `/tenants/${tenant.name}/keys/${key.id}`;
 }

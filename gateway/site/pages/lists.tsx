@@ -2,18 +2,14 @@ import { useContext } from 'preact/hooks';
 import { Icon } from '../../http/page-shell.js';
 import { type Sorting, useAddress, ViewContext } from './elements.js';
 
-/** What the address of a list says: filters, order and place. What no page leads to is checked by who reads the list. */
+/** What the address of a list says: filters, order and place. Who reads the list checks what no page leads to. */
 export function readListQuery(query: ReadonlyMap<string, string>, standard: Sorting) {
-  const by = query.get('sort') || standard.by;
-  const standardOrder = by === standard.by ? standard.order : 'asc';
-  const order = ['asc', 'desc'].includes(query.get('order') ?? '') ? query.get('order') : standardOrder;
-  return {
-    q: query.get('q')?.trim() || undefined,
-    state: query.get('state') || undefined,
-    sorting: { by, order: order as Sorting['order'] },
-    after: query.get('after') || undefined,
-    before: query.get('before') || undefined,
-  };
+  const text = (name: string) => query.get(name)?.trim() || undefined;
+  const chosen = text('order');
+  const order: Sorting['order'] = chosen === 'asc' || chosen === 'desc' ? chosen : standard.order;
+  const sort = text('sort') ?? standard.by;
+  const asked = { q: text('q'), state: text('state'), after: text('after'), before: text('before') };
+  return { ...asked, sort, order, sorting: { by: sort, order } };
 }
 
 /** The search of a list: it keeps the list's other filters, and needs no script. */

@@ -1,71 +1,145 @@
-import { dayMs, dayOf } from '../../usage/store.js';
+import { Icon } from '../../http/page-shell.js';
 import { get, type PageCall } from '../page.js';
 import type { HealthFact } from '../site.js';
 import { Page } from './document.js';
-import { Empty, formatCount, Table } from './elements.js';
+import { formatCount, formatDuration, Notice, Table } from './elements.js';
+import { Sparkline } from './figures.js';
+import { Chips } from './lists.js';
+import { daysAgo, fillDays, formatShare, Traffic } from './traffic.js';
 
-const tenantsShown = 20;
+const tenantsShown = 10;
 
 export const overviewPages = [get.operator('/overview', overviewPage)];
 
-/** Whether all is well, and what the tenants did this week. */
-async function overviewPage({ site }: PageCall) {
-  const { tenants, next } = await site.admin.listTenants({ limit: tenantsShown });
-  const from = dayOf(site.now() - 6 * dayMs);
-  const week = await Promise.all(
-    tenants.map(async ({ id, name }) => {
-      const { rows } = await site.usage(id, { from, limit: 5000 });
-      const sum = (field: 'calls' | 'errors') => rows.reduce((total, row) => total + row[field], 0);
-      return { name, calls: sum('calls'), errors: sum('errors') };
-    }),
+/** By what the tenants of the overview are ordered. */
+const orders = [
+  ['', 'Calls'],
+  ['errors', 'Errors'],
+  ['cpu_ms', 'CPU'],
+] as const;
+
+/** Whether all is well, and who uses it. */
+async function overviewPage({ site, query }: PageCall) {
+  const now = site.now();
+  const today = daysAgo(now, 0);
+  const by = (['errors', 'cpu_ms'] as const).find((order) => order === query.get('by')) ?? 'calls';
+  const [days, { tenants }, steps] = await Promise.all([
+    site.figures.days({ from: daysAgo(now, 7), to: today }),
+    site.admin.listTenants({ sort: by, order: 'desc', limit: tenantsShown }),
+    firstSteps(site),
+  ]);
+  const rows = await Promise.all(
+    tenants
+      .filter((tenant) => tenant[by] > 0)
+      .map(async (tenant) => {
+        const its = await site.figures.days({ from: daysAgo(now, 6), to: today, tenant: tenant.id });
+        return { ...tenant, days: fillDays(its, now, 7) };
+      }),
   );
   return (
     <Page title="Overview">
       <Health facts={site.health()} />
-      <h2>Last 7 days</h2>
-      <Empty of={tenants} title="No tenants yet">
-        Everything here belongs to a tenant, a customer or a team. <a href="/tenants">Create the first one</a>
-        .
-      </Empty>
+      {steps.some(({ done }) => !done) && <FirstSteps steps={steps} />}
+      <Traffic rows={days} now={now} />
+      {rows.length > 0 && (
+        <div class="list-head">
+          <h2>Tenants, last 7 days</h2>
+          <Chips name="by" label="Order" options={orders} />
+          <a href="/tenants">All tenants</a>
+        </div>
+      )}
       <Table
-        label="Calls of the last seven days by tenant"
-        rows={week}
+        label="Tenants by their figures of the last seven days"
+        rows={rows}
         columns={[
           { head: 'Tenant', rowHead: true, cell: ({ name }) => <a href={`/tenants/${name}`}>{name}</a> },
           { head: 'Calls', number: true, cell: ({ calls }) => formatCount(calls) },
-          { head: 'Errors', number: true, cell: ({ errors }) => formatCount(errors) },
-          { head: 'More', hiddenHead: true, cell: ({ name }) => usageLink(name) },
+          { head: 'Errors', number: true, cell: ({ errors, calls }) => formatShare(errors, calls) },
+          { head: 'CPU', number: true, priority: 2, cell: ({ cpu_ms }) => formatDuration(cpu_ms) },
+          {
+            head: 'Seven days',
+            priority: 2,
+            cell: (row) => (
+              <Sparkline values={row.days.map((day) => day[by])} label={`${by} of ${row.name} day by day`} />
+            ),
+          },
         ]}
       />
-      {next && (
-        <p class="quiet">
-          The first {tenantsShown} tenants by name. <a href="/tenants">All tenants</a>
-        </p>
-      )}
     </Page>
   );
 }
 
-const healthWords = { good: 'fine', warn: 'look at this', bad: 'broken' };
-
+/** One line where all is well; what is not is named in full. */
 function Health({ facts }: { facts: readonly HealthFact[] }) {
+  const faults = facts.filter(({ state }) => state !== 'good');
+  const fine = facts.filter(({ state }) => state === 'good');
   return (
-    <ul class="health" aria-label="Health">
-      {facts.map(({ name, value, state }) => (
-        <li key={name} class={state}>
-          <span class="fact-name">{name}</span>
-          <span class="fact-value">{value}</span>
-          <span class={`fact-state ${state}`}>{healthWords[state]}</span>
-        </li>
+    <>
+      {faults.map(({ name, value, state }) => (
+        <Notice key={name} kind={state}>
+          <strong>{name}</strong>: {value}
+        </Notice>
       ))}
-    </ul>
+      <p class="health quiet">
+        <Icon name={faults.length > 0 ? 'warning' : 'done'} />
+        {faults.length === 0 && 'All is well. '}
+        {fine.map(({ name, value }) => `${name}: ${value}`).join(' · ')}
+      </p>
+    </>
   );
 }
 
-function usageLink(name: string) {
+interface Step {
+  text: string;
+  hint: string;
+  href: string;
+  done: boolean;
+}
+
+/** What an operator does first, and how far that is. */
+async function firstSteps({ admin, apiUrl }: PageCall['site']): Promise<Step[]> {
+  const { tenants } = await admin.listTenants({ limit: 1 });
+  const { keys } = await admin.searchKeys({ state: 'all', sort: 'last_used_at', order: 'desc', limit: 1 });
+  const [tenant] = tenants;
+  const ofTenant = tenant ? `/tenants/${tenant.name}` : '/tenants/new';
+  return [
+    {
+      text: 'Create a tenant',
+      hint: 'A customer or a team: it owns keys, and limits and usage are its own.',
+      href: '/tenants/new',
+      done: tenant !== undefined,
+    },
+    {
+      text: 'Issue a key',
+      hint: 'It is shown once, with a line to try it.',
+      href: `${ofTenant}#issue`,
+      done: keys.length > 0,
+    },
+    {
+      text: 'Make a call',
+      hint: `Send it to ${apiUrl} with the key; it is counted here within seconds.`,
+      href: ofTenant,
+      done: keys.some(({ last_used_at }) => last_used_at !== null),
+    },
+  ];
+}
+
+function FirstSteps({ steps }: { steps: readonly Step[] }) {
   return (
-    <a href={`/tenants/${name}/usage`}>
-      Usage<span class="hidden"> of {name}</span>
-    </a>
+    <section class="panel">
+      <h2>First steps</h2>
+      <ol class="steps">
+        {steps.map(({ text, hint, href, done }) => (
+          <li key={text} class={done ? 'done' : undefined}>
+            <Icon name={done ? 'done' : 'open'} />
+            <span>
+              {done ? text : <a href={href}>{text}</a>}
+              <span class="hidden">{done ? ' (done)' : ' (to do)'}</span>
+              <small>{hint}</small>
+            </span>
+          </li>
+        ))}
+      </ol>
+    </section>
   );
 }

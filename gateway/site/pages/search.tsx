@@ -1,6 +1,7 @@
+import { isLine } from '../../../schemas/keywords/line.js';
 import { parseKey } from '../../keys/model.js';
-import { isKeyId } from '../../keys/schemas.js';
-import { findTenantFor, get, post, type UserCall } from '../page.js';
+import { get, post, type UserCall } from '../page.js';
+import type { Site } from '../site.js';
 import { Page } from './document.js';
 import { Empty, Table } from './elements.js';
 import { SearchForm } from './lists.js';
@@ -15,6 +16,8 @@ export const searchPages = [
   }),
   get.user('/search', searchPage),
 ];
+
+const hitsOfEach = 10;
 
 /** One thing that was found. */
 interface Hit {
@@ -66,17 +69,49 @@ async function keyOfSecret({ site, visitor }: UserCall, text: string): Promise<s
   if (!found) return undefined;
   const { key, tenant } = found;
   const mayEnter = visitor.role || visitor.tenants.some(({ id }) => id === tenant.id);
-  return mayEnter ? `/tenants/${tenant.name}/keys/${key.id}` : undefined;
+  return mayEnter ? `/keys/${key.id}` : undefined;
 }
 
-async function findHits({ site, visitor }: UserCall, text: string): Promise<Hit[]> {
-  if (isKeyId(text)) {
-    const [found] = await site.store.findKeys([text]);
-    const mayEnter = found && (visitor.role || visitor.tenants.some(({ id }) => id === found.tenant.id));
-    if (!mayEnter) return [];
-    const title = found.key.label ?? found.key.id;
-    return [{ kind: 'Key', title, href: `/tenants/${found.tenant.name}/keys/${found.key.id}` }];
+/** What has this text in it, of what the visitor may see: of the whole gateway for the staff, else of their tenants. */
+async function findHits({ site, visitor }: UserCall, q: string): Promise<Hit[]> {
+  if (!isLine(q, 200)) return [];
+  if (visitor.role !== null) {
+    const [{ tenants }, { people }, ...found] = await Promise.all([
+      site.admin.listTenants({ q, limit: hitsOfEach }),
+      site.people.search({ q, after: undefined, before: undefined }),
+      findKeys(site, q),
+      findRequests(site, q),
+    ]);
+    return [
+      ...tenants.map(({ name }) => ({ kind: 'Tenant', title: name, href: `/tenants/${name}` })),
+      ...found.flat(),
+      ...people.slice(0, hitsOfEach).map(({ email, tenant }) => {
+        return { kind: `Person of ${tenant}`, title: email, href: `/tenants/${tenant}/members` };
+      }),
+    ];
   }
-  const found = await findTenantFor(visitor, text, site, false).catch(() => undefined);
-  return found ? [{ kind: 'Tenant', title: found.tenant.name, href: `/tenants/${found.tenant.name}` }] : [];
+  const found = visitor.tenants.map(async ({ name }) => [
+    ...(name.includes(q.toLowerCase()) ? [{ kind: 'Tenant', title: name, href: `/tenants/${name}` }] : []),
+    ...(await findKeys(site, q, name)),
+    ...(await findRequests(site, q, name)),
+  ]);
+  return (await Promise.all(found)).flat();
+}
+
+async function findKeys({ admin }: Site, q: string, tenant?: string): Promise<Hit[]> {
+  const { keys } = await admin.searchKeys({ q, tenant, state: 'all', limit: hitsOfEach });
+  return keys.map(({ id, label, tenant }) => ({
+    ...{ kind: `Key of ${tenant}`, title: label ?? id, href: `/keys/${id}` },
+  }));
+}
+
+/** A request is found by its whole id alone. */
+async function findRequests({ reports }: Site, id: string, tenant?: string): Promise<Hit[]> {
+  if (!/^[\w.:-]{8,60}$/.test(id)) return [];
+  const { requests } = await reports.requests({ request_id: id, ...(tenant && { tenant }) });
+  return requests.map(({ tenant, service, code }) => ({
+    kind: `Request of ${tenant}`,
+    title: `${service}: ${code}`,
+    href: `/tenants/${tenant}/requests?request_id=${encodeURIComponent(id)}`,
+  }));
 }

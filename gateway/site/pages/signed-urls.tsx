@@ -1,47 +1,43 @@
-import { type KeyWithSecrets, keyState, scopeAllows } from '../../keys/model.js';
+import { keyState, scopeAllows } from '../../keys/model.js';
 import { snippets } from '../../signing/snippets.js';
 import {
   type Answer,
   formState,
   get,
+  type KeyCall,
   type PageAnswer,
   post,
   postOnce,
   refused,
-  type TenantCall,
 } from '../page.js';
 import { expiries, type SignedAddress, signAddress, whyNoPreview } from '../sign-address.js';
 import { type Service, type Site, servicesFor } from '../site.js';
 import { ConfirmPage } from './confirm.js';
 import { Page, ShownPage } from './document.js';
 import { Changes, Choices, CopyBox, Field, Form, Moment, Notice } from './elements.js';
-import { findKeyRow, keyHref, keyPath } from './keys.js';
 
 /** Signs addresses with a key, and shows and replaces its signing secret. */
 export const signedUrlPages = [
-  get.tenant(`${keyPath}/sign`, withLiveKey(signPage)),
-  post.tenant(`${keyPath}/sign`, withLiveKey(signSubmitted)),
+  get.key(`/keys/:key/sign`, withLiveKey(signPage)),
+  post.key(`/keys/:key/sign`, withLiveKey(signSubmitted)),
   // A reload of the page that shows the secret leads here.
-  get.tenant(`${keyPath}/signing-secret`, async (call) => ({
-    redirect: keyHref(call, await findKeyRow(call)),
-  })),
-  post.tenant(`${keyPath}/signing-secret`, withLiveKey(showSecret)),
-  get.tenant(`${keyPath}/rotate-signing`, withLiveKey(confirmRotatePage)),
-  postOnce.tenant(`${keyPath}/rotate-signing`, withLiveKey(rotateSecret)),
+  get.key(`/keys/:key/signing-secret`, async ({ key }) => ({ redirect: `/keys/${key.id}` })),
+  post.key(`/keys/:key/signing-secret`, withLiveKey(showSecret)),
+  get.key(`/keys/:key/rotate-signing`, withLiveKey(confirmRotatePage)),
+  postOnce.key(`/keys/:key/rotate-signing`, withLiveKey(rotateSecret)),
 ];
 
 /** A dead key, and a gateway without a master secret, sign nothing: they lead to the page of the key, which says so. */
-function withLiveKey(run: (call: TenantCall, key: KeyWithSecrets) => Answer | Promise<Answer>) {
-  return async (call: TenantCall): Promise<Answer> => {
-    const key = await findKeyRow(call);
+function withLiveKey(run: (call: KeyCall) => Answer | Promise<Answer>) {
+  return async (call: KeyCall): Promise<Answer> => {
     const { signing, now } = call.site;
-    const isLive = signing.available && keyState(key, now()) === 'active';
-    return isLive ? run(call, key) : { redirect: keyHref(call, key) };
+    const isLive = signing.available && keyState(call.key, now()) === 'active';
+    return isLive ? run(call) : { redirect: `/keys/${call.key.id}` };
   };
 }
 
-async function signSubmitted(call: TenantCall, key: KeyWithSecrets): Promise<PageAnswer> {
-  const { site, form, tenant } = call;
+async function signSubmitted(call: KeyCall): Promise<PageAnswer> {
+  const { site, form, tenant, key } = call;
   const { apiUrl } = site;
   try {
     const signed = await signAddress(form, {
@@ -51,16 +47,15 @@ async function signSubmitted(call: TenantCall, key: KeyWithSecrets): Promise<Pag
       now: site.now(),
     });
     const shows = signed.picture && whyNoPreview(site.baseUrl, apiUrl) === undefined;
-    const page = await signPage(call, key, signed);
+    const page = await signPage(call, signed);
     return { page, form: { values: form, problems: {} }, picturesOf: shows ? apiUrl : undefined };
   } catch (error) {
-    return refused(formState(error, form, 'url'), await signPage(call, key));
+    return refused(formState(error, form, 'url'), await signPage(call));
   }
 }
 
-async function signPage(call: TenantCall, key: KeyWithSecrets, signed?: SignedAddress) {
-  const { site, tenant } = call;
-  const base = keyHref(call, key);
+async function signPage({ site, tenant, key }: KeyCall, signed?: SignedAddress) {
+  const base = `/keys/${key.id}`;
   const example = exampleFor(await servicesFor(site, tenant.name), key.scopes);
   const noPreview = whyNoPreview(site.baseUrl, site.apiUrl);
   return (
@@ -81,13 +76,13 @@ async function signPage(call: TenantCall, key: KeyWithSecrets, signed?: SignedAd
   );
 }
 
-async function showSecret(call: TenantCall, { id }: KeyWithSecrets) {
-  const shown = await call.site.admin.signingSecret(id, call.actor);
+async function showSecret(call: KeyCall) {
+  const shown = await call.site.admin.signingSecret(call.key.id, call.actor);
   return secretPage(call, shown, 'The signing secret', 'The audit log notes that it was shown to you.');
 }
 
-async function rotateSecret(call: TenantCall, { id }: KeyWithSecrets) {
-  const shown = await call.site.admin.rotateSigning(id, call.actor);
+async function rotateSecret(call: KeyCall) {
+  const shown = await call.site.admin.rotateSigning(call.key.id, call.actor);
   const note =
     'Urls that were signed with the one before open nothing any more, on every gateway within 5 seconds.';
   return secretPage(call, shown, 'Your new signing secret', note);
@@ -95,13 +90,13 @@ async function rotateSecret(call: TenantCall, { id }: KeyWithSecrets) {
 
 /** The answer to the form itself, as where a key is shown. */
 function secretPage(
-  call: TenantCall,
+  { tenant }: KeyCall,
   { id, signing_secret }: { id: string; signing_secret: string },
   title: string,
   note: string,
 ) {
   return (
-    <ShownPage tenant={call.tenant.name} title={title} href={keyHref(call, { id })} back="Back to the key">
+    <ShownPage tenant={tenant.name} title={title} href={`/keys/${id}`} back="Back to the key">
       <CopyBox id="secret" label="Signing secret" text={signing_secret} />
       <CopyBox id="kid" label="Key id, which stands in the urls" text={id} />
       <p>{note}</p>
@@ -113,11 +108,11 @@ function secretPage(
   );
 }
 
-function confirmRotatePage(call: TenantCall, key: KeyWithSecrets) {
-  const base = keyHref(call, key);
+function confirmRotatePage({ tenant, key }: KeyCall) {
+  const base = `/keys/${key.id}`;
   return (
     <ConfirmPage
-      tenant={call.tenant.name}
+      tenant={tenant.name}
       title="Replace the signing secret"
       heading={`Replace the signing secret of “${key.label ?? key.id}”?`}
       action={`${base}/rotate-signing`}

@@ -1,130 +1,148 @@
-import type { LimitChanges, Unchecked } from '../../keys/inputs.js';
-import { noLimits } from '../../keys/model.js';
-import { limitsSchema, tenantName } from '../../keys/schemas.js';
-import { formState, get, type PageCall, post, readList, refused, type TenantCall } from '../page.js';
+import { tenantName } from '../../keys/schemas.js';
+import { formState, get, type PageCall, post, readList, refused } from '../page.js';
 import { Page } from './document.js';
-import { Empty, Field, Form, formatCount, Moment, Notice, Table } from './elements.js';
-import { Pager } from './lists.js';
+import {
+  Changes,
+  Empty,
+  Field,
+  Form,
+  formatCount,
+  formatDuration,
+  Moment,
+  State,
+  Table,
+} from './elements.js';
+import { Chips, Pager, readListQuery, SearchForm } from './lists.js';
+import { limitText } from './settings.js';
+import { formatShare } from './traffic.js';
 
 const tenantsShown = 50;
-const limitsPath = '/tenants/:tenant/limits';
 
-/** All tenants, and the limits of one. */
+/** All tenants, and the form for another. */
 export const tenantsPages = [
   get.operator('/tenants', tenantsPage),
+  get.operator('/tenants/new', async () => newTenantPage()),
   post.operator('/tenants', async (call) => {
     const name = (call.form.get('name') ?? '').trim();
     try {
       await call.site.admin.createTenant(name, call.actor);
       return { redirect: `/tenants/${name}` };
     } catch (error) {
-      return refused(formState(error, call.form, 'name'), await tenantsPage(call));
-    }
-  }),
-  get.tenantOperator(limitsPath, async (call) => limitsPage(call)),
-  post.tenantOperator(limitsPath, async (call) => {
-    const { name } = call.tenant;
-    try {
-      await call.site.admin.setLimits(name, readLimits(call), call.actor);
-      return { redirect: `/tenants/${name}/limits?saved=1` };
-    } catch (error) {
-      return refused(formState(error, call.form, 'rate'), limitsPage(call));
+      return refused(formState(error, call.form, 'name'), newTenantPage());
     }
   }),
 ];
 
+const states = [
+  ['', 'All'],
+  ['active', 'Active'],
+  ['suspended', 'Suspended'],
+] as const;
+
 async function tenantsPage({ site, query }: PageCall) {
-  const limitText = (limit: number | null) =>
-    limit === null ? <span class="quiet">default</span> : formatCount(limit);
-  const { tenants, next } = await readList(() =>
-    site.admin.listTenants({ after: query.get('after'), limit: tenantsShown }),
+  const { sorting, ...asked } = readListQuery(query, { by: 'calls', order: 'desc' });
+  const plan = query.get('plan') || undefined;
+  const { tenants, previous, next } = await readList(() =>
+    site.admin.listTenants({ ...asked, plan, limit: tenantsShown }),
   );
+  const isFiltered = asked.q || asked.state || plan;
   return (
     <Page title="Tenants">
-      <p class="lead">A tenant is a customer or a team: it owns keys, and limits and usage are its own.</p>
-      <Empty of={tenants} title="No tenants yet">
-        Create the first one below. Then issue a key for it, or invite its people to do so themselves.
+      <div class="list-head">
+        <SearchForm label="Name, external id or note" />
+        <Chips name="state" label="State" options={states} />
+        <a href="/plans">Plans</a>
+        <Changes>
+          <a class="button" href="/tenants/new">
+            New tenant
+          </a>
+        </Changes>
+      </div>
+      <Empty of={tenants} title={isFiltered ? 'No tenant matches' : 'No tenants yet'}>
+        {isFiltered ? (
+          <a href="/tenants">Show all tenants</a>
+        ) : (
+          <>
+            A tenant is a customer or a team: it owns keys, and limits and usage are its own.{' '}
+            <a href="/tenants/new">Create the first one</a>, then issue a key for it.
+          </>
+        )}
       </Empty>
       <Table
-        label="Tenants"
+        label="Tenants, with their calls of 7 days"
         rows={tenants}
+        sorting={sorting}
         columns={[
-          { head: 'Name', rowHead: true, cell: ({ name }) => <a href={`/tenants/${name}`}>{name}</a> },
-          { head: 'Requests a second', number: true, cell: ({ limits }) => limitText(limits.rate) },
-          { head: 'Monthly quota', number: true, cell: ({ limits }) => limitText(limits.monthly_quota) },
-          { head: 'Weight', number: true, cell: ({ weight }) => weight },
-          { head: 'Created', cell: ({ created_at }) => <Moment at={created_at} /> },
+          {
+            head: 'Name',
+            rowHead: true,
+            sort: 'name',
+            cell: ({ name, state, external_id }) => (
+              <>
+                <a href={`/tenants/${name}`}>{name}</a> {state === 'suspended' && <State state={state} />}
+                {external_id && <small class="under">{external_id}</small>}
+              </>
+            ),
+          },
+          { head: 'Calls', number: true, sort: 'calls', cell: ({ calls }) => formatCount(calls) },
+          {
+            head: 'Errors',
+            number: true,
+            sort: 'errors',
+            cell: ({ errors, calls }) => formatShare(errors, calls),
+          },
+          {
+            head: 'CPU',
+            number: true,
+            sort: 'cpu_ms',
+            priority: 2,
+            cell: ({ cpu_ms }) => formatDuration(cpu_ms),
+          },
+          {
+            head: 'Last used',
+            priority: 2,
+            sort: 'last_used_at',
+            cell: ({ last_used_at }) => <Moment at={last_used_at} none="never" />,
+          },
+          { head: 'Plan', priority: 3, cell: ({ plan }) => plan ?? <span class="quiet">none</span> },
+          {
+            head: 'Calls a second',
+            number: true,
+            priority: 3,
+            cell: ({ in_force }) => limitText('rate', in_force.rate.value),
+          },
+          {
+            head: 'Calls a month',
+            number: true,
+            priority: 3,
+            cell: ({ in_force }) => limitText('monthly_quota', in_force.monthly_quota.value),
+          },
+          {
+            head: 'Created',
+            sort: 'created_at',
+            priority: 3,
+            cell: ({ created_at }) => <Moment at={created_at} />,
+          },
         ]}
       />
-      <Pager next={next} />
-      <section class="panel">
-        <h2>New tenant</h2>
-        <Form action="/tenants" class="row">
-          <Field
-            name="name"
-            label="Name"
-            required
-            maxLength={tenantName.maxLength}
-            hint={`1 to ${tenantName.maxLength} of a–z, 0–9 and -, such as acme or team-7. It cannot be changed later.`}
-          />
-          <button type="submit">Create tenant</button>
-        </Form>
-      </section>
+      <Pager previous={previous} next={next} />
     </Page>
   );
 }
 
-const limitFields = [
-  ['rate', 'Requests a second', '0 is no limit.'],
-  ['burst', 'Burst', 'Requests that may come at once on top of that.'],
-  ['monthly_quota', 'Monthly quota', 'Successful calls a calendar month, in UTC.'],
-  ['in_flight', 'Tasks at once', 'In the worker pool, waiting or running.'],
-  ['monthly_cpu_ms', 'Monthly CPU budget', 'Milliseconds that calls may cost in a calendar month, in UTC.'],
-] as const;
-
-/** An empty field goes back to the default; text that is no number is passed on and refused there. */
-function readLimits({ site, form }: TenantCall): Unchecked<LimitChanges> {
-  const names = [...limitFields.map(([field]) => field), 'weight'];
-  const texts = new Map(names.map((name) => [name, form.get(name)?.trim() ?? '']));
-  const given = [...texts].filter(([, text]) => text !== '');
-  return { ...noLimits, weight: null, ...site.admin.inputs.limits.coerce(new Map(given)) };
-}
-
-/** The limits of a tenant; an empty field is the gateway's default. */
-function limitsPage({ tenant: { name, limits, weight }, query }: TenantCall) {
-  const bounds = (field: keyof typeof limitsSchema.properties) => {
-    const { minimum: min, maximum: max } = limitsSchema.properties[field];
-    return { type: 'number', step: '1', min, max } as const;
-  };
-  const { min, max } = bounds('weight');
+function newTenantPage() {
   return (
-    <Page tenant={name} title={`Limits of ${name}`}>
-      <h2>Limits</h2>
-      {query.get('saved') === '1' && (
-        <Notice kind="good">Saved. Every gateway goes by it within 5 seconds.</Notice>
-      )}
-      <p class="lead">An empty field is the gateway’s default.</p>
-      <Form action={`/tenants/${name}/limits`} class="narrow">
-        {limitFields.map(([field, label, hint]) => (
-          <Field
-            key={field}
-            {...bounds(field)}
-            name={field}
-            label={label}
-            value={String(limits[field] ?? '')}
-            placeholder="default"
-            hint={hint}
-          />
-        ))}
+    <Page title="New tenant" narrow>
+      <p class="lead">A tenant is a customer or a team: it owns keys, and limits and usage are its own.</p>
+      <Form action="/tenants">
         <Field
-          {...bounds('weight')}
-          name="weight"
-          label="Weight"
-          value={String(weight ?? '')}
-          placeholder="default"
-          hint={`Its share of the workers against other tenants’ when all are busy, ${min} to ${max}.`}
+          name="name"
+          label="Name"
+          required
+          maxLength={tenantName.maxLength}
+          hint={`1 to ${tenantName.maxLength} of a–z, 0–9 and -, such as acme or team-7. It stands in the addresses of its pages.`}
         />
-        <button type="submit">Save limits</button>
+        <button type="submit">Create tenant</button>
       </Form>
     </Page>
   );

@@ -41,9 +41,9 @@ export function createBrowserLike(url: string) {
   };
 }
 
-/** The hidden fields of the form with an action. */
+/** The hidden fields of the form that posts to an action. */
 export function hiddenFields(html: string, action: string): Record<string, string> {
-  const form = html.split('<form ').find((part) => part.includes(`action="${action}"`));
+  const form = html.split('<form ').find((part) => part.startsWith(`method="post" action="${action}"`));
   if (!form) throw new Error(`no form for ${action} on the page`);
   const inside = form.slice(0, form.indexOf('</form>'));
   const inputs = inside.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g);

@@ -260,16 +260,16 @@ describe('site: in a browser', function () {
           '/account',
           '/account/second-factor',
           base,
-          `${base}/keys/${key.id}`,
-          `${base}/keys/${key.id}/revoke`,
-          `${base}/keys/${key.id}/sign`,
-          `${base}/keys/${key.id}/rotate-signing`,
+          `/keys/${key.id}`,
+          `/keys/${key.id}/revoke`,
+          `/keys/${key.id}/sign`,
+          `/keys/${key.id}/rotate-signing`,
           `${base}/usage`,
           `${base}/jobs`,
           `${base}/jobs/job_4fGhJ2kLm9pQ`,
           `${base}/webhooks`,
           `${base}/webhooks/rotate`,
-          `${base}/limits`,
+          `${base}/settings`,
           `${base}/members`,
           `${base}/audit`,
           '/nowhere',
@@ -277,7 +277,7 @@ describe('site: in a browser', function () {
           await page.goto(site.url + path);
           await look(path);
         }
-        const signPage = `${site.url}${base}/keys/${key.id}/sign`;
+        const signPage = `${site.url}/keys/${key.id}/sign`;
         const sign = async (address: string) => {
           await page.goto(signPage);
           await page.getByLabel('Address').fill(address);
@@ -290,19 +290,13 @@ describe('site: in a browser', function () {
         await page.setViewportSize({ width: 390, height: 844 });
         await sign('/media/add-border?color=dusty rose');
         await look('url signed on a phone');
-        await page.goto(`${site.url}${base}/keys/${key.id}`);
+        await page.goto(`${site.url}/keys/${key.id}`);
         await follow(page.getByRole('button', { name: 'Show signing secret' }));
         await look('signing secret on a phone');
         await page.goto(`${site.url}${base}/webhooks/rotate`);
         await follow(page.getByRole('button', { name: 'Replace it' }));
         await look('webhook secret on a phone');
-        for (const path of [
-          '/overview',
-          base,
-          `${base}/keys/${key.id}`,
-          `${base}/usage`,
-          `${base}/members`,
-        ]) {
+        for (const path of ['/overview', base, `/keys/${key.id}`, `${base}/usage`, `${base}/members`]) {
           await page.goto(site.url + path);
           await look(`${path} on a phone`);
         }

@@ -35,7 +35,7 @@ describe('site: the preview of a signed url', function () {
   async function openKey(options?: BrowserContextOptions): Promise<Page> {
     const { connectUrl, firstKey, firstOperator } = api.gateway;
     const [, page] = await openPage(browser, faults, options);
-    await page.goto(`${connectUrl}/sign-in?next=${encodeURIComponent(`/tenants/demo/keys/${firstKey?.id}`)}`);
+    await page.goto(`${connectUrl}/sign-in?next=${encodeURIComponent(`/keys/${firstKey?.id}`)}`);
     await signInOn(page, firstOperator);
     return page;
   }

@@ -13,6 +13,7 @@ import { createSiteApp } from '../../../gateway/site/app.js';
 import type { SiteOptions } from '../../../gateway/site/site.js';
 import type { SiteDatabase, SiteTables } from '../../../gateway/site/tables.js';
 import type { UsageRow } from '../../../gateway/usage/report.js';
+import { createUsageReports } from '../../../gateway/usage/reports.js';
 import type { BodyAnswer } from '../../../pool/answer.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 import { compileRecipe } from '../keys/recipe-compiler.js';
@@ -50,6 +51,8 @@ export const signInSettings = {
   logger: { warn() {} },
 };
 
+const defaults = { rate: 50, burst: 100, monthly_quota: null, in_flight: 16, monthly_cpu_ms: null };
+
 /** A running site on a database of its own, with everything that a test looks at. */
 export async function openTestSite(changes: Partial<SiteOptions> = {}, given?: TestDatabase) {
   const database = given ?? (await createSqliteDatabase());
@@ -58,6 +61,8 @@ export async function openTestSite(changes: Partial<SiteOptions> = {}, given?: T
   const operator = await createFirstOperator(connect);
   if (!operator) throw new Error('a new database has an operator');
   const usage = new Map<string, UsageRow[]>();
+  const recorded = await database.connect();
+  const requests = { most: 1000, ttlSeconds: 86_400 };
   const jobs: SampleJob[] = [];
   const logs: string[] = [];
   const server: Server = createServer();
@@ -69,6 +74,7 @@ export async function openTestSite(changes: Partial<SiteOptions> = {}, given?: T
     signing,
     compileRecipe,
     services: () => services.map(({ id }) => id),
+    defaults,
   });
   const notices = openNotices({
     ...{ config: { webhookOrigins: [] }, access: (await database.connect()).access(), secrets: signing },
@@ -80,6 +86,8 @@ export async function openTestSite(changes: Partial<SiteOptions> = {}, given?: T
     signing,
     database: connect,
     usage: async (tenant) => ({ rows: usage.get(tenant) ?? [] }),
+    reports: createUsageReports({ access: recorded.access(), store, requests }),
+    defaults,
     jobs: jobsOf(jobs),
     notices,
     operatorToken,
@@ -114,6 +122,7 @@ export async function openTestSite(changes: Partial<SiteOptions> = {}, given?: T
       await new Promise((resolve) => server.close(resolve));
       outbound.close();
       await verifier.close();
+      await recorded.close();
       await connect.close();
       await database.drop();
     },

@@ -7,6 +7,7 @@ import { type BrowserLike, hiddenFields, signedIn } from '../browser-like.js';
 import { goodPassword, invite, join } from '../members.js';
 import { openTestSite, operatorToken, type TestSite } from '../test-site.js';
 
+const settings = '/tenants/acme/settings';
 const keyText = /hg_[0-9A-Za-z]{20,}/;
 
 describe('site: keys, and what is secret', () => {
@@ -31,7 +32,7 @@ describe('site: keys, and what is secret', () => {
   async function issue(fields: Record<string, string> = {}) {
     const page = await send('/tenants/acme', '/tenants/acme/keys', { label: 'billing', ...fields });
     const id = (await site.admin.listKeys('acme')).keys.at(-1)?.id ?? '';
-    return { page, id, key: keyText.exec(page.html)?.[0] ?? '', base: `/tenants/acme/keys/${id}` };
+    return { page, id, key: keyText.exec(page.html)?.[0] ?? '', base: `/keys/${id}` };
   }
 
   it('shows a key in the answer to the form alone, with a curl line', async () => {
@@ -79,10 +80,10 @@ describe('site: keys, and what is secret', () => {
     expect((await browser.submit('/tenants/acme/keys', right)).status).to.equal(200);
 
     const limits = { rate: '1.5', in_flight: 'many', weight: '0' };
-    const refused = await send('/tenants/acme/limits', '/tenants/acme/limits', limits, operator);
+    const refused = await send(settings, `${settings}/limits`, limits, operator);
     expect(refused.status).to.equal(400);
     for (const said of [
-      'Requests a second must be a whole number from 0 to 1000000, but is the number 1.5.',
+      'Calls a second must be a whole number from 0 to 1000000, but is the number 1.5.',
       'Tasks at once must be a whole number from 1 to 10000, but is the string &quot;many&quot;.',
       'Weight must be a whole number from 1 to 100, but is the number 0.',
     ])
@@ -92,8 +93,8 @@ describe('site: keys, and what is secret', () => {
   it('goes back to the default where a limit or the weight is left empty', async () => {
     await site.admin.setLimits('acme', { rate: 7, weight: 9 }, 'test');
     const fields = { rate: '', burst: '5', weight: ' ' };
-    const saved = await send('/tenants/acme/limits', '/tenants/acme/limits', fields, operator);
-    expect(saved.location).to.equal('/tenants/acme/limits?saved=1');
+    const saved = await send(settings, `${settings}/limits`, fields, operator);
+    expect(saved.location).to.equal(`${settings}?saved=1`);
     const { limits, weight } = await site.admin.tenant('acme');
     expect(limits).to.deep.equal({ ...noLimits, burst: 5 });
     expect(weight).to.equal(1);
@@ -105,15 +106,15 @@ describe('site: keys, and what is secret', () => {
     const both = [key, keyText.exec(rotated.html)?.[0] ?? ''];
     const states = async () => Promise.all(both.map(async (key) => (await site.verifier.verify(key)).state));
     expect(await states()).to.deep.equal(['active', 'active']);
-    expect((await send(base, `${base}/end-grace`)).location).to.equal(`${base}?done=grace`);
+    expect((await send(base, `${base}/end-grace`)).location).to.equal(`${base}?done=end-grace`);
     expect(await states()).to.deep.equal(['expired', 'active']);
-    expect((await browser.get(`${base}?done=grace`)).html).to.include('The grace has ended');
+    expect((await browser.get(`${base}?done=end-grace`)).html).to.include('The grace has ended');
     expect((await browser.get(`${base}/revoke`)).html).to.include('This cannot be undone');
     await browser.submit(`${base}/revoke`);
     expect(await states()).to.deep.equal(['revoked', 'revoked']);
     expect((await browser.get(base)).html)
       .to.include('>revoked<')
-      .and.not.to.include('Rotate key');
+      .and.not.to.include('Rotate…');
   });
 
   it('answers with the page, not a fault, where a key was revoked meanwhile', async () => {

@@ -35,7 +35,7 @@ describe('the pages of signed urls and webhooks', () => {
 
   async function issue(options: Parameters<typeof site.admin.issueKey>[1]): Promise<void> {
     id = (await site.admin.issueKey('acme', { label: 'web', ...options }, 'test')).id;
-    base = `/tenants/acme/keys/${id}`;
+    base = `/keys/${id}`;
   }
   async function sign(fields: Record<string, string> = {}) {
     await member.get(base);
@@ -78,7 +78,7 @@ describe('the pages of signed urls and webhooks', () => {
       await other.admin.createTenant('acme', 'test');
       const key = await other.admin.issueKey('acme', {}, 'test');
       const operator = await signedIn(other.url, other.operator);
-      const page = `/tenants/acme/keys/${key.id}/sign`;
+      const page = `/keys/${key.id}/sign`;
       await operator.get(page);
       const { html, headers } = await operator.submit(page, { url: '/media/add-border', expires: '1' });
       expect(textOf(html, 'signed')).to.match(/^http:\/\/\[::1\]:8080\/media\/add-border\?kid=/);
@@ -123,7 +123,7 @@ describe('the pages of signed urls and webhooks', () => {
       .and.include(', when this key expires');
     await member.get('/tenants/acme');
     const shown = await member.submit('/tenants/acme/keys', {});
-    const way = /href="(\/tenants\/acme\/keys\/key_\w+\/sign)"/.exec(shown.html)?.[1] ?? '';
+    const way = /href="(\/keys\/key_\w+\/sign)"/.exec(shown.html)?.[1] ?? '';
     expect((await member.get(way)).html).to.include('Sign an address');
   });
 
@@ -206,7 +206,7 @@ describe('the pages of signed urls and webhooks', () => {
         await admin.createTenant('acme', 'test');
         const key = await admin.issueKey('acme', {}, 'test');
         const operator = await signedIn(without.url, without.operator);
-        const keyPage = `/tenants/acme/keys/${key.id}`;
+        const keyPage = `/keys/${key.id}`;
         for (const [page, missing, ways] of [
           [keyPage, 'Sign address', ['sign', 'rotate-signing']],
           ['/tenants/acme/webhooks', 'Show webhook secret', ['rotate']],

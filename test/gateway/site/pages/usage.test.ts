@@ -43,7 +43,7 @@ describe('site/pages: the usage chart', () => {
 
   it('writes times in the unit that fits', () => {
     const times = [0, 43.4, 999.6, 1250, 3_600_000].map(formatDuration);
-    expect(times).to.deep.equal(['0 ms', '43 ms', '1.0 s', '1.3 s', '3,600.0 s']);
+    expect(times).to.deep.equal(['0 ms', '43 ms', '1.0 s', '1.3 s', '60.0 min']);
   });
 });
 

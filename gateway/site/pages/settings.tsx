@@ -1,0 +1,319 @@
+import { inputError } from '../../errors.js';
+import { noLimits, type Tenant, type TenantView, viewTenant } from '../../keys/model.js';
+import { limitsSchema, tenantName } from '../../keys/schemas.js';
+import { formState, get, post, refused, type TenantCall } from '../page.js';
+import type { Site } from '../site.js';
+import { ConfirmDialog, ConfirmPage } from './confirm.js';
+import { Page } from './document.js';
+import {
+  Choices,
+  Facts,
+  Field,
+  Form,
+  formatCount,
+  formatDuration,
+  Moment,
+  Notice,
+  Table,
+} from './elements.js';
+import { Bar } from './figures.js';
+
+const path = '/tenants/:tenant/settings';
+
+/** What a tenant may use, for its members too; its details, suspension and end are the operators'. */
+export const settingsPages = [
+  get.tenant(path, (call) => settingsPage(call)),
+  post.tenantOperator(`${path}/limits`, (call) =>
+    edit(call, 'rate', { plan: call.form.get('plan') || null, ...readLimits(call.site, call.form) }),
+  ),
+  post.tenantOperator(`${path}/details`, (call) => edit(call, 'name', readDetails(call))),
+  get.tenantOperator(`${path}/suspend`, async (call) => askPage(call, 'suspend')),
+  post.tenantOperator(`${path}/suspend`, (call) => edit(call, 'name', { state: 'suspended' })),
+  post.tenantOperator(`${path}/resume`, (call) => edit(call, 'name', { state: 'active' })),
+  get.tenantOperator(`${path}/delete`, async (call) => askPage(call, 'delete')),
+  post.tenantOperator(`${path}/delete`, deleteTenant),
+];
+
+type TenantChanges = Parameters<Site['admin']['editTenant']>[1];
+
+/** Changes the tenant; a problem of a field without a name stands at `field`. */
+async function edit(call: TenantCall, field: string, changes: TenantChanges) {
+  const { site, tenant, form, actor } = call;
+  try {
+    const { name } = await site.admin.editTenant(tenant.name, changes, actor);
+    return { redirect: `/tenants/${name}/settings?saved=1` };
+  } catch (error) {
+    return refused(formState(error, form, field), await settingsPage(call));
+  }
+}
+
+async function deleteTenant(call: TenantCall) {
+  const { site, tenant, form, actor } = call;
+  if (form.get('confirm')?.trim() !== tenant.name) {
+    const error = inputError([{ field: 'confirm', problem: `must be ${tenant.name}` }]);
+    return refused(formState(error, form, 'confirm'), askPage(call, 'delete'));
+  }
+  await site.admin.deleteTenant(tenant.name, actor);
+  return { redirect: '/tenants' };
+}
+
+const detailFields = ['name', 'external_id', 'note', 'notice_url'] as const;
+
+function readDetails({ form }: TenantCall): TenantChanges {
+  return Object.fromEntries(detailFields.map((field) => [field, form.get(field)?.trim() || null]));
+}
+
+export type LimitField = keyof TenantView['in_force'];
+
+type LimitText = readonly [field: LimitField, label: string, hint: string];
+
+/** How limits are shown, in three groups. */
+const groups: readonly (readonly [title: string, fields: readonly LimitText[]])[] = [
+  [
+    'Speed',
+    [
+      ['rate', 'Calls a second', '0 is no limit.'],
+      ['burst', 'Burst', 'Calls that may come at once on top of that.'],
+    ],
+  ],
+  [
+    'A month',
+    [
+      ['monthly_quota', 'Calls a month', 'Successful calls of a calendar month, in UTC.'],
+      ['monthly_cpu_ms', 'CPU a month', 'Milliseconds that the calls of a calendar month may cost.'],
+    ],
+  ],
+  [
+    'Workers',
+    [
+      ['in_flight', 'Tasks at once', 'In the worker pool, waiting or running.'],
+      ['weight', 'Weight', 'Share of the workers against other tenants’ when all are busy, 1 to 100.'],
+    ],
+  ],
+];
+
+/** A limit in words. */
+export function limitText(field: LimitField, value: number | null): string {
+  if (value === null || (field === 'rate' && value === 0)) return 'no limit';
+  return field === 'monthly_cpu_ms' ? formatDuration(value) : formatCount(value);
+}
+
+/** Reads the fields of limits: an empty one has no value of its own; text that is no number is refused later. */
+export function readLimits({ admin }: Pick<Site, 'admin'>, form: ReadonlyMap<string, string>) {
+  const names = Object.keys(limitsSchema.properties);
+  const texts = names.map((name) => [name, form.get(name)?.trim() ?? ''] as const);
+  const given = admin.inputs.limits.coerce(new Map(texts.filter(([, text]) => text !== '')));
+  return { ...noLimits, weight: null, ...given };
+}
+
+/** The fields of all limits; `inherited` is what holds where one is left empty. */
+export function LimitFields(props: {
+  own: Pick<Tenant, 'limits' | 'weight'>;
+  inherited: Readonly<Record<LimitField, number | null>>;
+}) {
+  const { own, inherited } = props;
+  return groups.map(([title, fields]) => (
+    <fieldset key={title}>
+      <legend>{title}</legend>
+      <div class="row">
+        {fields.map(([field, label, hint]) => {
+          const { minimum: min, maximum: max } = limitsSchema.properties[field];
+          const value = String((field === 'weight' ? own.weight : own.limits[field]) ?? '');
+          const placeholder = limitText(field, inherited[field]);
+          const bounds = { type: 'number', step: '1', min, max } as const;
+          return <Field key={field} name={field} {...bounds} {...{ label, hint, value, placeholder }} />;
+        })}
+      </div>
+    </fieldset>
+  ));
+}
+
+async function settingsPage(call: TenantCall) {
+  const { site, tenant, query, visitor, mayChange } = call;
+  const { name, id } = tenant;
+  const isStaff = visitor.role !== null;
+  const [used, plans] = await Promise.all([site.admin.limitUse(id), isStaff ? site.admin.plans() : []]);
+  const { in_force: inForce } = viewTenant(tenant, site.defaults);
+  const sources = { tenant: 'own value', plan: `plan ${tenant.plan?.name}`, gateway: 'gateway’s default' };
+  const useOf: Partial<Record<LimitField, number>> = {
+    monthly_quota: used.calls,
+    monthly_cpu_ms: used.cpu_ms,
+  };
+  return (
+    <Page tenant={name} title={`Settings of ${name}`}>
+      <h2>Limits</h2>
+      {query.get('saved') === '1' && (
+        <Notice kind="good">Saved. Every gateway goes by it within 5 seconds.</Notice>
+      )}
+      {groups.map(([title, fields]) => (
+        <section key={title}>
+          <h3>{title}</h3>
+          <Table
+            label={`Limits: ${title}`}
+            rows={fields}
+            columns={[
+              {
+                head: 'Limit',
+                rowHead: true,
+                cell: ([, label, hint]) => (
+                  <>
+                    {label} <small class="under">{hint}</small>
+                  </>
+                ),
+              },
+              { head: 'Value', cell: ([field]) => limitText(field, inForce[field].value) },
+              { head: 'From', cell: ([field]) => sources[inForce[field].from] },
+              {
+                head: 'Used this month',
+                cell: ([field]) => <Used field={field} used={useOf[field]} limit={inForce[field].value} />,
+              },
+            ]}
+          />
+        </section>
+      ))}
+      {isStaff && <Details tenant={tenant} />}
+      {isStaff && mayChange && <Administration call={call} plans={plans.map((plan) => plan.name)} />}
+    </Page>
+  );
+}
+
+function Used(props: { field: LimitField; used: number | undefined; limit: number | null }) {
+  const { field, used, limit } = props;
+  if (used === undefined) return <span class="quiet">–</span>;
+  return <Bar used={used} limit={limit} format={field === 'monthly_cpu_ms' ? formatDuration : formatCount} />;
+}
+
+function Details({ tenant }: Pick<TenantCall, 'tenant'>) {
+  return (
+    <>
+      <h2>Details</h2>
+      <Facts
+        facts={{
+          Id: <code>{tenant.id}</code>,
+          Created: <Moment at={tenant.created_at} />,
+          Suspended: tenant.suspended_at !== null && <Moment at={tenant.suspended_at} />,
+          Plan: tenant.plan?.name,
+          'External id': tenant.external_id,
+          Note: tenant.note,
+          'Notices go to': tenant.notice_url,
+        }}
+      />
+    </>
+  );
+}
+
+function Administration({ call, plans }: { call: TenantCall; plans: readonly string[] }) {
+  const { site, tenant } = call;
+  const base = `/tenants/${tenant.name}/settings`;
+  const options = [['', 'None'], ...plans.map((name) => [name, name] as const)] as const;
+  const { in_force } = viewTenant({ ...tenant, limits: noLimits, weight: null }, site.defaults);
+  const inherited = Object.fromEntries(
+    Object.entries(in_force).map(([field, { value }]) => [field, value]),
+  ) as Record<LimitField, number | null>;
+  return (
+    <>
+      <section class="panel">
+        <h2>Change limits</h2>
+        <p>
+          The tenant’s own values win over its plan’s, and the plan’s over the gateway’s. An empty field is
+          what holds without a value of its own.
+        </p>
+        <Form action={`${base}/limits`}>
+          {plans.length > 0 && (
+            <Choices name="plan" label="Plan" value={tenant.plan?.name ?? ''} options={options} />
+          )}
+          <LimitFields own={tenant} inherited={inherited} />
+          <button type="submit">Save limits</button>
+        </Form>
+      </section>
+      <section class="panel">
+        <h2>Change details</h2>
+        <Form action={`${base}/details`}>
+          <Field
+            name="name"
+            label="Name"
+            required
+            maxLength={tenantName.maxLength}
+            value={tenant.name}
+            hint="Addresses of its pages change with it; the old name is not found any more. Keys go on."
+          />
+          <Field
+            name="external_id"
+            label="External id"
+            value={tenant.external_id ?? ''}
+            hint="Its id in your own systems."
+          />
+          <Field name="note" label="Note" value={tenant.note ?? ''} hint="For operators and support alone." />
+          <Field
+            name="notice_url"
+            label="Notices go to"
+            value={tenant.notice_url ?? ''}
+            placeholder="https://example.com/hooks/gateway"
+            hint="A webhook for budgets, keys that expire and webhooks that fail."
+          />
+          <button type="submit">Save details</button>
+        </Form>
+      </section>
+      <section class="panel danger">
+        <h2>{tenant.suspended_at === null ? 'Suspend or delete' : 'Resume or delete'}</h2>
+        <div class="inline">
+          {tenant.suspended_at === null ? (
+            <ConfirmDialog
+              id="suspend"
+              href={`${base}/suspend`}
+              open="Suspend…"
+              {...questionOf(tenant.name, 'suspend')}
+            />
+          ) : (
+            <Form action={`${base}/resume`}>
+              <button type="submit">Resume</button>
+            </Form>
+          )}
+          <ConfirmDialog
+            id="delete"
+            href={`${base}/delete`}
+            open="Delete…"
+            {...questionOf(tenant.name, 'delete')}
+          />
+        </div>
+      </section>
+    </>
+  );
+}
+
+function questionOf(name: string, step: 'suspend' | 'delete') {
+  const questions = {
+    suspend: {
+      heading: `Suspend ${name}?`,
+      button: 'Suspend tenant',
+      children: (
+        <p>
+          Every call of its keys, every signed url and every read of a job is refused with 403
+          tenant_suspended, on every gateway within 5 seconds. Its jobs stop where they are. Members still
+          sign in and read. Nothing is lost: resume it at any time.
+        </p>
+      ),
+    },
+    delete: {
+      heading: `Delete ${name}?`,
+      button: 'Delete for good',
+      children: (
+        <>
+          <p>
+            Its keys are revoked, and its recipes, jobs and memberships are gone. This cannot be undone. Its
+            usage and audit log stay for their time.
+          </p>
+          <Field name="confirm" label="Type the tenant’s name" required hint={`It is ${name}.`} />
+        </>
+      ),
+    },
+  };
+  return { action: `/tenants/${name}/settings/${step}`, ...questions[step] };
+}
+
+function askPage({ tenant: { name } }: TenantCall, step: 'suspend' | 'delete') {
+  const question = questionOf(name, step);
+  return (
+    <ConfirmPage tenant={name} title={question.button} href={`/tenants/${name}/settings`} {...question} />
+  );
+}

@@ -1,0 +1,93 @@
+import type { ComponentChildren } from 'preact';
+import type { DayFigures } from '../../usage/figures.js';
+import { dayMs, dayOf } from '../../usage/store.js';
+import { formatCount, formatDuration } from './elements.js';
+import { UsageChart } from './usage.js';
+
+/** The UTC day so many days before now. */
+export function daysAgo(now: number, days: number): string {
+  return dayOf(now - days * dayMs);
+}
+
+/** A share in percent, with one decimal where it is small. */
+export function formatShare(part: number, whole: number): string {
+  if (whole === 0) return '–';
+  return `${((part / whole) * 100).toLocaleString('en', { maximumFractionDigits: part * 10 < whole ? 1 : 0 })} %`;
+}
+
+/** The figures of so many days up to today, those without calls too. */
+export function fillDays(rows: readonly DayFigures[], now: number, count: number): DayFigures[] {
+  const known = new Map(rows.map((row) => [row.day, row]));
+  return Array.from({ length: count }, (_, index) => {
+    const day = daysAgo(now, count - 1 - index);
+    return known.get(day) ?? { day, calls: 0, errors: 0, limited: 0, cpu_ms: 0, p95_ms: null };
+  });
+}
+
+interface Stat {
+  name: string;
+  value: ComponentChildren;
+  /** What to compare it with. */
+  note?: string;
+}
+
+export function Stats({ stats }: { stats: readonly Stat[] }) {
+  return (
+    <dl class="stats">
+      {stats.map(({ name, value, note }) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+          {note && <dd class="note">{note}</dd>}
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Today against an average day of the seven before, and a chart of the last seven; nothing where there were no calls. */
+export function Traffic({ rows, now }: { rows: readonly DayFigures[]; now: number }) {
+  const days = fillDays(rows, now, 8);
+  const [today, before] = [days.at(-1), days.slice(0, -1)];
+  if (!today || rows.length === 0) return null;
+  const sum = (field: 'calls' | 'errors' | 'limited' | 'cpu_ms') =>
+    before.reduce((total, day) => total + day[field], 0);
+  const daily = (field: 'calls' | 'limited') => formatCount(Math.round(sum(field) / before.length));
+  const usual = before.flatMap(({ p95_ms }) => p95_ms ?? []).sort((a, b) => a - b);
+  const median = usual[Math.floor(usual.length / 2)];
+  const failed = (day: DayFigures) => day.errors - day.limited;
+  const stats = [
+    { name: 'Calls today', value: formatCount(today.calls), note: daily('calls') },
+    {
+      name: 'Error rate',
+      value: formatShare(failed(today), today.calls),
+      note: formatShare(sum('errors') - sum('limited'), sum('calls')),
+    },
+    {
+      name: 'p95',
+      value: today.p95_ms === null ? '–' : formatDuration(today.p95_ms),
+      note: median === undefined ? '–' : formatDuration(median),
+    },
+    { name: 'Refused by limits', value: formatCount(today.limited), note: daily('limited') },
+    {
+      name: 'CPU',
+      value: formatDuration(today.cpu_ms),
+      note: formatDuration(sum('cpu_ms') / before.length),
+    },
+  ];
+  const parts = (day: DayFigures) => [
+    { day: day.day, service: 'answered', calls: day.calls - day.errors },
+    { day: day.day, service: 'failed', calls: failed(day) },
+    { day: day.day, service: 'refused by limits', calls: day.limited },
+  ];
+  const shown = days.slice(1);
+  return (
+    <div class="traffic">
+      <h2>Today, and a day of the week before</h2>
+      <Stats stats={stats.map(({ note, ...stat }) => ({ ...stat, note: `before: ${note}` }))} />
+      {shown.some(({ calls }) => calls > 0) && (
+        <UsageChart rows={shown.flatMap(parts)} days={shown.map(({ day }) => day)} />
+      )}
+    </div>
+  );
+}
