@@ -28,6 +28,7 @@ import {
 import { registerPluginCommands } from './commands/plugins/register.js';
 import { exitSoon, ignoreClosedPipe, reserveStdout } from './commands/process.js';
 import { registerRecipeCommands } from './commands/recipes.js';
+import { registerRecordCommands } from './commands/records.js';
 import { registerServe } from './commands/serve.js';
 import { registerSign } from './commands/sign.js';
 import { registerTenantCommands } from './commands/tenants.js';
@@ -55,6 +56,7 @@ program.commandsGroup('Tenants and keys:');
 registerTenantCommands(program, openAdmin, processTerminal);
 registerKeyCommands(program, openAdmin, processTerminal);
 registerRecipeCommands(program, openAdmin, processTerminal);
+registerRecordCommands(program, openAdmin, processTerminal);
 registerSign(program, openAdmin, processTerminal);
 program.commandsGroup('Helpers:');
 registerCall(program);

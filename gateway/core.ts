@@ -24,7 +24,7 @@ import { openRuntime } from './runtime.js';
 import { openSigning } from './signing/signing-secrets.js';
 import type { SupervisorChannel } from './supervisor/channel.js';
 import { createUsageMeter } from './usage/meter.js';
-import { pruneRequests } from './usage/requests.js';
+import { pruneRequests, requestLimits } from './usage/requests.js';
 import { pruneUsage, repairRollup } from './usage/store.js';
 import { openWebhooks } from './webhooks/sender.js';
 
@@ -98,8 +98,8 @@ export async function openCore(options: CoreOptions) {
   const signing = await openSigning(config);
   const keys = closers.own(createKeyVerifier({ store, cacheSize: config.keyCache, ...logKeyOutage(logger) }));
   const writer = closers.own(createBatchWriter({ access: database.access(), logger }));
-  const { redisUrl, redisOutageShare: outageShare, usageDays, requests: most, requestsTtlSeconds } = config;
-  const requests = { most, ttlSeconds: requestsTtlSeconds };
+  const { redisUrl, redisOutageShare: outageShare, usageDays } = config;
+  const requests = requestLimits(config);
   const usage = closers.own(createUsageMeter({ access: database.access(), writer, logger, requests }));
   const counts = supervisor?.counts(config.processes, logger);
   const limiter = closers.own(

@@ -17,6 +17,8 @@ import { createMemberChanges } from '../site/accounts/member-admin.js';
 import { createPeople } from '../site/accounts/people.js';
 import { createTokens } from '../site/accounts/tokens.js';
 import type { SiteTables } from '../site/tables.js';
+import { createUsageReports } from '../usage/reports.js';
+import { requestLimits } from '../usage/requests.js';
 
 /** Opens the accounts and tokens of the key-management site, for one command. */
 export async function openPeople(env = process.env) {
@@ -74,7 +76,9 @@ export async function openAdmin({ signs = false } = {}) {
     const store = createKeyStore(database.access());
     const compileRecipe = checkRecipes(folders);
     const admin = createKeyAdmin({ store, signing, compileRecipe, services: () => services });
-    return { admin, services, close: () => database.close() };
+    const requests = requestLimits(config);
+    const reports = createUsageReports({ access: database.access(), store, requests });
+    return { admin, reports, services, close: () => database.close() };
   } catch (error) {
     await database.close();
     throw error;

@@ -4,6 +4,7 @@ import { parseTime } from '../../schemas/keywords/future.js';
 import { GatewayError, inputError } from '../errors.js';
 import type { KeyAdmin } from '../keys/admin.js';
 import { rotationSchema } from '../keys/schemas.js';
+import type { UsageReports } from '../usage/reports.js';
 import type { openAdmin } from './open-admin.js';
 import { type Answer, answer, type JsonOption, type Terminal } from './output.js';
 
@@ -15,12 +16,17 @@ export async function withKeys(
   open: OpenKeys,
   terminal: Terminal,
   options: JsonOption & { signs?: boolean },
-  work: (admin: KeyAdmin, actor: string, services: readonly string[]) => Promise<Answer>,
+  work: (
+    admin: KeyAdmin,
+    actor: string,
+    services: readonly string[],
+    reports: UsageReports,
+  ) => Promise<Answer>,
 ): Promise<void> {
   await answer(terminal, options.json === true, async () => {
-    const { admin, services, close } = await open({ signs: options.signs === true });
+    const { admin, reports, services, close } = await open({ signs: options.signs === true });
     try {
-      return await work(admin, actorName(), services);
+      return await work(admin, actorName(), services, reports);
     } catch (error) {
       throw withTypedNames(error, options.json === true);
     } finally {
@@ -41,8 +47,24 @@ export function actorName(): string {
 
 const longestGrace = rotationSchema.properties.grace_seconds.maximum / 86_400;
 
+/** Filters of lists, which are options of their own names. */
+const filters = [
+  'actor',
+  'action',
+  'by',
+  'code',
+  'from',
+  'key',
+  'limit',
+  'service',
+  'status',
+  'tenant',
+  'to',
+];
+
 /** The command line's name of each field of the key administration, and what it accepts besides. */
 const typedNames: Readonly<Record<string, { as: string; hint?: string }>> = {
+  ...Object.fromEntries(filters.map((name) => [name, { as: `--${name}` }])),
   name: { as: '<name>' },
   recipe: { as: '<name>' },
   file: { as: '<file>' },

@@ -1,10 +1,10 @@
 import { checkUrl } from '../download/url.js';
-import { requireValid } from '../errors.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
-import { type AuditQuery, createKeyInputs, type Unchecked } from './inputs.js';
+import { createAuditLog } from './audit-log.js';
+import { createKeyInputs } from './inputs.js';
 import { addKey, createKeyChanges } from './key-changes.js';
 import { createKeyReads } from './key-reads.js';
-import { createKey, noLimits, type TenantLimits, viewAudit } from './model.js';
+import { createKey, noLimits, type TenantLimits } from './model.js';
 import { createPlanChanges } from './plans.js';
 import { type CheckRecipe, createRecipeChanges } from './recipe-changes.js';
 import type { KeyStore } from './store.js';
@@ -43,15 +43,11 @@ export function createKeyAdmin(options: KeyAdminOptions) {
     ...createKeyChanges(store, inputs, signing, now),
     ...createRecipeChanges(store, compileRecipe, now),
     ...createWebhookChanges(parts, signing.webhooks),
-    /** Newest first; `next` is the `before` of the next page. */
-    async audit(query: Unchecked<AuditQuery> = {}) {
-      const { tenant, key, before, limit } = requireValid(inputs.audit.check(query));
-      const tenant_id = tenant === undefined ? undefined : (await findTenant(store, tenant)).id;
-      const entries = await store.audit({ tenant_id, key_id: key, before, limit: limit + 1 });
-      // One more than a page was read.
-      const last = entries.length > limit ? entries[limit - 1] : undefined;
-      return { entries: entries.slice(0, limit).map(viewAudit), next: last?.id ?? null };
-    },
+    audit: createAuditLog(
+      store,
+      (query) => inputs.audit.check(query),
+      async (name) => (await findTenant(store, name)).id,
+    ),
   };
 }
 

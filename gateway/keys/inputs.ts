@@ -1,10 +1,10 @@
 import { compileFields } from '../../schemas/fields.js';
 import { createAdminVocabulary } from '../../schemas/vocabulary.js';
 import { recipesFolder } from '../plugins/paths.js';
+import { type AuditQuery, auditSchema } from './audit-log.js';
 import type { KeyList, TenantList } from './lists.js';
 import { type KeyLimits, knownScopes, type TenantLimits } from './model.js';
 import {
-  auditSchema,
   keyEditSchema,
   keyListSchema,
   keySchema,
@@ -73,14 +73,6 @@ type ListQuery<List extends { order: unknown; limit: unknown }, Own = object> = 
 
 type TenantListQuery = ListQuery<TenantList, { days: number }>;
 type KeyListQuery = ListQuery<KeyList>;
-
-export interface AuditQuery {
-  tenant?: string | undefined;
-  key?: string | undefined;
-  /** Only entries older than this id. */
-  before?: number | undefined;
-  limit?: number | undefined;
-}
 
 type WithLimit<T extends { limit?: number | undefined }> = T & { limit: number };
 

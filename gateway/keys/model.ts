@@ -221,8 +221,6 @@ export type TenantView = ReturnType<typeof viewTenant>;
 /** A key without anything secret. */
 export type KeyView = ReturnType<typeof viewKey>;
 
-export type AuditView = ReturnType<typeof viewAudit>;
-
 /** Where a value in force comes from. */
 type InForce = { value: number | null; from: 'tenant' | 'plan' | 'gateway' };
 
@@ -311,10 +309,6 @@ export function recipeId(name: string): string {
 /** The name of the recipe that has this id. */
 export function recipeOf(id: string): string | undefined {
   return id.startsWith(recipesFolder) ? id.slice(recipesFolder.length) : undefined;
-}
-
-export function viewAudit(entry: AuditEntry) {
-  return { ...entry, at: iso(entry.at) };
 }
 
 /** What a change has changed, for the audit log: of each value that differs, what it was and is; times in ISO 8601. */

@@ -6,10 +6,6 @@ import { recipesFolder } from '../plugins/paths.js';
 
 const maxTenantName = 63;
 const maxScopes = 100;
-const cursorSchema = {
-  form: 'the next of the page before, unchanged',
-  description: '`next` of the page before.',
-} as const;
 
 export const tenantName = {
   type: 'string',
@@ -194,20 +190,6 @@ export const keySearchSchema = {
   properties: {
     ...keyListSchema.properties,
     tenant: { ...tenantName, description: 'Only keys of this tenant.' },
-  },
-} as const satisfies FieldsSchema;
-
-export const auditSchema = {
-  properties: {
-    tenant: { ...tenantName, description: 'Only what concerns this tenant.' },
-    key: { ...keyId, description: 'Only what concerns this key.' },
-    before: {
-      type: 'integer',
-      minimum: 1,
-      maximum: 999_999_999_999_999,
-      ...cursorSchema,
-    },
-    limit: pageSizeSchema('Entries'),
   },
 } as const satisfies FieldsSchema;
 

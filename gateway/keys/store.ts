@@ -1,9 +1,9 @@
 import { type Kysely, type QueryExecutorProvider, type Selectable, sql } from 'kysely';
 import type { Access, DatabaseKind } from '../database/database.js';
 import { givenRows, rowsPerTransaction, slices } from '../database/rows.js';
+import { type AuditPage, readAudit } from './audit-log.js';
 import { createLists } from './lists.js';
 import {
-  type AuditAction,
   type AuditEntry,
   defaultWeight,
   type Key,
@@ -26,14 +26,6 @@ import type { KeyRow, KeyTables, TenantRow } from './tables.js';
 
 /** What a change touched, with its audit entry's id and time. */
 export type Change = Pick<AuditEntry, 'id' | 'at' | 'tenant_id' | 'key_id'> & { action: string };
-
-interface AuditPage {
-  tenant_id?: string | undefined;
-  key_id?: string | undefined;
-  /** Only entries older than this id. */
-  before?: number | undefined;
-  limit: number;
-}
 
 type NewAuditEntry = Omit<AuditEntry, 'id'>;
 
@@ -239,20 +231,28 @@ function createReads({ run }: Access<KeyTables>) {
       return rows.map(({ tenants, ...row }) => ({ ...planOf(row), tenants }));
     },
     plan: (name: string) => run((db) => readPlan(db, name)),
-    /** Newest first. */
-    async audit({ tenant_id, key_id, before, limit }: AuditPage): Promise<AuditEntry[]> {
-      const rows = await run((db) => {
-        let query = db.selectFrom('audit').selectAll().orderBy('id', 'desc').limit(limit);
-        if (tenant_id !== undefined) query = query.where('tenant_id', '=', tenant_id);
-        if (key_id !== undefined) query = query.where('key_id', '=', key_id);
-        if (before !== undefined) query = query.where('id', '<', before);
-        return query.execute();
-      });
-      return rows.map((row) => ({
-        ...row,
-        action: row.action as AuditAction,
-        detail: JSON.parse(row.detail),
-      }));
+    audit: (page: AuditPage): Promise<AuditEntry[]> => run((db) => readAudit(db, page)),
+    /** By id, those that were deleted too, which is said behind their names. */
+    async tenantNames(ids: readonly string[]): Promise<Map<string, string>> {
+      const given = [...new Set(ids)];
+      if (given.length === 0) return new Map();
+      const rows = await run((db) =>
+        db.selectFrom('tenants').select(['id', 'name']).where('id', 'in', given).execute(),
+      );
+      const former = await run((db) =>
+        db.selectFrom('former_tenants').select(['id', 'name']).where('id', 'in', given).execute(),
+      );
+      const gone = former.map(({ id, name }) => [id, `${name} (deleted)`] as const);
+      return new Map([...gone, ...rows.map(({ id, name }) => [id, name] as const)]);
+    },
+    /** Of the keys that are still there, by id. */
+    async keyLabels(ids: readonly string[]): Promise<Map<string, string | null>> {
+      const given = [...new Set(ids)];
+      if (given.length === 0) return new Map();
+      const rows = await run((db) =>
+        db.selectFrom('keys').select(['id', 'label']).where('id', 'in', given).execute(),
+      );
+      return new Map(rows.map(({ id, label }) => [id, label]));
     },
     lastChange: (): Promise<Change | undefined> =>
       run((db) => selectChanges(db).orderBy('id', 'desc').limit(1).executeTakeFirst()),

@@ -5,6 +5,7 @@ import { parseUrlencoded, type ReadResult, readJsonObject } from '../../schemas/
 import { GatewayError, inputError } from '../errors.js';
 import { envelopeType, plainMeta, success } from '../http/envelope.js';
 import { answerUnrouted } from '../http/unrouted.js';
+import { toCsv } from '../usage/csv.js';
 import { actorOf } from './accounts/account.js';
 import { apiRoutes, openApiDocument } from './api/document.js';
 import type { ApiRoute } from './api/route.js';
@@ -21,6 +22,7 @@ import { noticePages } from './pages/notices.js';
 import { overviewPages } from './pages/overview.js';
 import { plansPages } from './pages/plans.js';
 import { recipePages } from './pages/recipes.js';
+import { requestPages } from './pages/requests.js';
 import { searchPages } from './pages/search.js';
 import { secondFactorPages } from './pages/second-factor.js';
 import { settingsPages } from './pages/settings.js';
@@ -40,6 +42,7 @@ import {
   protect,
   refuseUnread,
   respond,
+  sendCsv,
   serve,
 } from './stages.js';
 import type { SiteContext, SiteStage, SiteState } from './state.js';
@@ -60,6 +63,7 @@ export const pageRoutes: readonly PageRoute[] = [
   ...signedUrlPages,
   ...recipePages,
   ...usagePages,
+  ...requestPages,
   ...jobsPages,
   ...webhookPages,
   ...noticePages,
@@ -148,7 +152,7 @@ function forApi(stage: SiteStage): SiteStage {
 /** Runs an operation: reads and checks all that was sent at once, and answers with the envelope. */
 function serveOperation(route: ApiRoute, site: Site): SiteStage {
   const { nothing } = site.admin.inputs;
-  const { query: parameters = nothing, body: fields = nothing } = route;
+  const { query: parameters = nothing, body: fields = nothing, csv } = route;
   const changes = route.method !== 'GET' && !route.reads;
   return async function serveOperation(ctx) {
     const { visitor, program } = ctx.state;
@@ -158,6 +162,9 @@ function serveOperation(route: ApiRoute, site: Site): SiteStage {
     if (changes && !mayChange)
       throw new GatewayError('forbidden', { message: 'A support token may only read.' });
     const texts = parseUrlencoded(ctx.querystring);
+    const format = csv && texts.values.get('format');
+    const wantsCsv = csv && (format ?? ctx.accepts('json', 'text/csv')) !== 'json';
+    if (format === 'json' || format === 'csv') texts.values.delete('format');
     const query = parameters.check(parameters.coerce(texts.values));
     const sent = await readJson(ctx);
     const body = 'value' in sent ? fields.check(sent.value) : { value: {}, problems: sent.problems };
@@ -174,6 +181,11 @@ function serveOperation(route: ApiRoute, site: Site): SiteStage {
       answer,
     });
     ctx.status = answer.status;
+    if (wantsCsv) {
+      const rows = (data as Record<string, object[]>)[csv.list] ?? [];
+      sendCsv(ctx, { name: csv.list, text: toCsv(csv.columns(query.value), rows) });
+      return;
+    }
     ctx.type = envelopeType;
     ctx.body = JSON.stringify(success(data, plainMeta(ctx.state.requestId)));
   };

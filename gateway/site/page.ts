@@ -49,7 +49,10 @@ export interface PageAnswer extends Partial<WithCookies> {
 
 export type Redirect = Partial<WithCookies> & { redirect: string };
 
-export type Answer = VNode | PageAnswer | Redirect;
+/** A file to be saved, as CSV. */
+export type Download = { csv: { name: string; text: string } };
+
+export type Answer = VNode | PageAnswer | Redirect | Download;
 
 /** One page or form of the site. */
 export interface PageRoute {

@@ -11,6 +11,7 @@ import { requireOperatorToken } from './authorize.js';
 import { readGuardedForm, refuseOtherSites } from './form-guard.js';
 import {
   type Answer,
+  type Download,
   emptyForm,
   type PageAnswer,
   type PageCall,
@@ -247,14 +248,25 @@ async function runOnce(route: PageRoute, call: PageCall): Promise<Answer> {
   }
 }
 
-/** Sends a page or a redirect. */
+/** Sends rows to be saved as a file. */
+export function sendCsv(ctx: SiteContext, { name, text }: Download['csv']): void {
+  ctx.set('content-disposition', `attachment; filename="${name}.csv"`);
+  ctx.type = 'text/csv; charset=utf-8';
+  ctx.body = text;
+}
+
+/** Sends a page, a file or a redirect. */
 function sendAnswer(
   ctx: SiteContext,
   site: Pick<Site, 'formMarks' | 'now'>,
   given: Answer,
   mayChange = true,
 ): void {
-  const answer: PageAnswer | Redirect = isValidElement(given) ? { page: given } : given;
+  const answer: PageAnswer | Redirect | Download = isValidElement(given) ? { page: given } : given;
+  if ('csv' in answer) {
+    sendCsv(ctx, answer.csv);
+    return;
+  }
   if (answer.cookies) ctx.append('set-cookie', answer.cookies);
   if ('redirect' in answer) {
     ctx.redirect(answer.redirect);

@@ -16,6 +16,7 @@ import type { Registry } from '../plugins/registry.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import type { UsageMeter } from '../usage/meter.js';
 import { createUsageReports } from '../usage/reports.js';
+import { requestLimits } from '../usage/requests.js';
 import { createFirstOperator } from './accounts/account.js';
 import { createSiteApp } from './app.js';
 import type { HealthFact, SiteOptions } from './site.js';
@@ -72,11 +73,7 @@ export async function startSite(start: SiteStart) {
     signing,
     database: siteDatabase,
     usage: (tenant, query) => usage.usage(tenant, query),
-    reports: createUsageReports({
-      access: database.access(),
-      store,
-      requests: { most: config.requests, ttlSeconds: config.requestsTtlSeconds },
-    }),
+    reports: createUsageReports({ access: database.access(), store, requests: requestLimits(config) }),
     defaults,
     jobs: start.jobs,
     notices: start.notices,

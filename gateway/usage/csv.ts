@@ -24,3 +24,10 @@ export function usageColumns(by: string): string[] {
   const names = by.split(',').flatMap((name) => (name === 'key' ? ['key', 'label'] : [name]));
   return [...names, ...figures];
 }
+
+export const requestColumns = [
+  ...['at', 'request_id', 'tenant', 'key', 'label', 'service'],
+  ...['status', 'code', 'ms', 'dryrun'],
+];
+
+export const auditColumns = ['at', 'actor', 'action', 'tenant', 'key_id', 'text'];

@@ -14,6 +14,7 @@ import {
   noSums,
   type Sums,
   type TallyRow,
+  type UsageRecord,
   type UsageTables,
 } from './store.js';
 
@@ -75,29 +76,6 @@ export function createUsageMeter({ access, writer, logger, requests, maxRows }: 
       await writer.flush();
     },
   };
-}
-
-/** One answered call, as the pipeline reports it. */
-export interface UsageRecord {
-  tenant: string;
-  /** The key's id, never the key. */
-  key: string;
-  /** A helper's id; not a path as it was asked for, which would let a client make rows without end. */
-  service: string;
-  status: number;
-  /** Of the error; `ok` where there is none. */
-  code: string;
-  /** Milliseconds from its start to the end of its answer. */
-  ms: number;
-  requestId: string;
-  dryrun?: boolean;
-  /** Bytes of the request's body, and of what was downloaded for it. */
-  bytesIn: number;
-  bytesOut: number;
-  /** Milliseconds that the call's tasks took, as its CPU time, in a worker or here where they were short; 0 for a helper that runs inline. */
-  cpuMs: number;
-  /** When it was answered, epoch milliseconds; now where it is missing. */
-  at?: number;
 }
 
 // A value that the database refuses would hold up its whole batch for ever.

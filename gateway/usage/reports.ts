@@ -1,7 +1,6 @@
 import type { Access } from '../database/database.js';
 import { requireValid } from '../errors.js';
 import type { KeyStore } from '../keys/store.js';
-import type { KeyTables } from '../keys/tables.js';
 import { findTenant } from '../keys/tenant-changes.js';
 import { createFigures } from './figures.js';
 import { createRequestInput, type RequestLimits, type RequestTables, readRequests } from './requests.js';
@@ -9,8 +8,8 @@ import type { UsageTables } from './store.js';
 import { createSumsInput, readSums } from './sums.js';
 
 interface ReportOptions {
-  access: Access<UsageTables & RequestTables & Pick<KeyTables, 'tenants' | 'keys'>>;
-  store: Pick<KeyStore, 'tenant'>;
+  access: Access<UsageTables & RequestTables>;
+  store: Pick<KeyStore, 'tenant' | 'tenantNames' | 'keyLabels'>;
   requests: RequestLimits;
   now?: () => number;
 }
@@ -23,30 +22,10 @@ export function createUsageReports({ access, store, requests, now = Date.now }: 
 
   const idOf = async (name: string | undefined) => name && (await findTenant(store, name)).id;
 
-  async function namesOf(table: 'tenants' | 'keys', ids: Iterable<string | undefined>) {
-    const given = [...new Set(ids)].filter((id) => id !== undefined);
-    if (given.length === 0) return new Map<string, string | null>();
-    const column = table === 'tenants' ? 'name' : 'label';
-    const rows = await access.run((db) =>
-      db
-        .selectFrom(table as 'tenants')
-        .select(['id', `${column as 'name'} as name`])
-        .where('id', 'in', given)
-        .execute(),
-    );
-    return new Map<string, string | null>(rows.map(({ id, name }) => [id, name]));
-  }
-
   /** Tenants and keys that are gone are called by their ids. */
   async function named<Row extends { tenant?: string; key?: string }>(rows: Row[]) {
-    const tenants = await namesOf(
-      'tenants',
-      rows.map(({ tenant }) => tenant),
-    );
-    const labels = await namesOf(
-      'keys',
-      rows.map(({ key }) => key),
-    );
+    const tenants = await store.tenantNames(rows.flatMap(({ tenant }) => tenant ?? []));
+    const labels = await store.keyLabels(rows.flatMap(({ key }) => key ?? []));
     return rows.map((row) => ({
       ...row,
       ...(row.tenant !== undefined && { tenant: tenants.get(row.tenant) ?? row.tenant }),
@@ -56,7 +35,6 @@ export function createUsageReports({ access, store, requests, now = Date.now }: 
 
   return {
     inputs,
-    /** Whether calls are stored one by one. */
     requestLimits: requests,
     figures: createFigures(access, now),
     /** Sums by one or two dimensions. */

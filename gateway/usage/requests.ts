@@ -2,18 +2,23 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import { compileFields, type FieldsSchema } from '../../schemas/fields.js';
 import { parseSpan } from '../../schemas/keywords/future.js';
 import { createAdminVocabulary } from '../../schemas/vocabulary.js';
+import type { Config } from '../config.js';
 import type { BatchSource } from '../database/batch-writer.js';
 import type { Access } from '../database/database.js';
 import type { Prune } from '../database/prune-daily.js';
 import { givenRows, rowsPerTransaction, slices } from '../database/rows.js';
 import { inputError } from '../errors.js';
 import { keyId, tenantName } from '../keys/schemas.js';
-import type { UsageRecord } from './meter.js';
+import type { UsageRecord } from './store.js';
 
 export interface RequestLimits {
   /** Calls stored of a tenant; 0 stores none. */
   most: number;
   ttlSeconds: number;
+}
+
+export function requestLimits(config: Pick<Config, 'requests' | 'requestsTtlSeconds'>): RequestLimits {
+  return { most: config.requests, ttlSeconds: config.requestsTtlSeconds };
 }
 
 /** Calls in memory between two batches, also while the database is away: the newest of each tenant. */

@@ -55,6 +55,29 @@ export type UsageTableName = keyof typeof nameColumns;
 type Named<Name extends UsageTableName> = Figures & Record<(typeof nameColumns)[Name][number], string>;
 export type UsageTables = { [Name in UsageTableName]: Named<Name> };
 
+/** One answered call, as the pipeline reports it. */
+export interface UsageRecord {
+  tenant: string;
+  /** The key's id, never the key. */
+  key: string;
+  /** A helper's id; not a path as it was asked for, which would let a client make rows without end. */
+  service: string;
+  status: number;
+  /** Of the error; `ok` where there is none. */
+  code: string;
+  /** Milliseconds from its start to the end of its answer. */
+  ms: number;
+  requestId: string;
+  dryrun?: boolean;
+  /** Bytes of the request's body, and of what was downloaded for it. */
+  bytesIn: number;
+  bytesOut: number;
+  /** Milliseconds that the call's tasks took, as its CPU time, in a worker or here where they were short; 0 for a helper that runs inline. */
+  cpuMs: number;
+  /** When it was answered, epoch milliseconds; now where it is missing. */
+  at?: number;
+}
+
 /** Calls of a key at a helper on a day, and those of them that failed by their error's code. */
 export interface TallyRow {
   tenant: string;

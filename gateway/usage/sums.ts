@@ -37,9 +37,9 @@ export const sumsSchema = {
     by: {
       type: 'string',
       default: 'day',
-      pattern: `^(${nameOf})(,(${nameOf}))?$`,
+      pattern: `^((${nameOf})(,(${nameOf}))?)?$`,
       form: `one or two of ${dimensions.join(', ')}, with a comma between`,
-      description: `What a row is about: one or two of ${dimensions.join(', ')}.`,
+      description: `What a row is about: one or two of ${dimensions.join(', ')}; all is one row where it is empty.`,
     },
   },
 } as const satisfies FieldsSchema;
@@ -78,8 +78,10 @@ export async function readSums(
 ): Promise<SumsRow[]> {
   const to = query.to ?? dayOf(now);
   const from = query.from ?? dayOf(Date.parse(to) - 29 * dayMs);
-  const by = query.by.split(',') as Dimension[];
-  if (by[0] === by[1]) throw inputError([{ field: 'by', problem: `names ${by[0]} twice` }]);
+  if (from > to) throw inputError([{ field: 'from', problem: `is ${from}, which is after to (${to})` }]);
+  const by = query.by.split(',').filter(Boolean) as Dimension[];
+  if (by.length === 2 && by[0] === by[1])
+    throw inputError([{ field: 'by', problem: `names ${by[0]} twice` }]);
   const outer = by.filter((name): name is Column => name !== 'outcome' && name !== 'code');
   const ofFailures = outer.length < by.length;
   const { tenantId: tenant, key, service } = query;

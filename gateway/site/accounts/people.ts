@@ -88,14 +88,6 @@ export function createPeople({ run }: SiteDatabase) {
         before: ((backwards ? more : after !== undefined) && cursorOf(page[0])) || null,
       };
     },
-    /** Names of tenants by id. */
-    async tenantNames(ids: readonly string[]): Promise<Map<string, string>> {
-      if (ids.length === 0) return new Map();
-      const rows = await run((db) =>
-        db.selectFrom('tenants').select(['id', 'name']).where('id', 'in', ids).execute(),
-      );
-      return new Map(rows.map(({ id, name }) => [id, name]));
-    },
   };
 }
 

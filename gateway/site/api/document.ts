@@ -96,22 +96,32 @@ export function openApiDocument(routes: readonly ApiRoute[], baseUrl: string, sc
   };
 }
 
+/** Of operations that answer with CSV too. */
+const csvFormat = {
+  type: 'string',
+  enum: ['json', 'csv'],
+  default: 'json',
+  description: 'What the answer is; `Accept: text/csv` chooses CSV as well.',
+} as const satisfies JsonSchema;
+
 type Plain = (schema: JsonSchema) => JsonSchema;
 
 function operation(route: ApiRoute, plain: Plain): object {
-  const { method, path, name, summary, query, body, data, forMembers, creates } = route;
+  const { method, path, name, summary, query, body, data, csv, forMembers, creates } = route;
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
     in: 'path',
     required: true,
     schema: { type: 'string' },
   }));
-  const inQuery = Object.entries(query?.schema.properties ?? {}).map(([name, property]) => {
+  const fields = { ...query?.schema.properties, ...(csv && { format: csvFormat }) };
+  const inQuery = Object.entries(fields).map(([name, property]) => {
     const { description, ...schema } = plain(property);
     return { name, in: 'query', required: false, description, schema };
   });
   const envelope = shape({ ok: { const: true }, data, meta: ref('Meta') });
-  const content = { 'application/json': { schema: envelope } };
+  const asCsv = csv && { 'text/csv': { schema: stringSchema } };
+  const content = { 'application/json': { schema: envelope }, ...asCsv };
   return {
     operationId: name,
     summary,

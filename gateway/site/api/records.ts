@@ -1,7 +1,10 @@
 import type { KeyInputs } from '../../keys/inputs.js';
 import { noticeTypes } from '../../notices/notice.js';
 import { noticeInput } from '../../notices/store.js';
+import { auditColumns, requestColumns, usageColumns } from '../../usage/csv.js';
 import { createUsageInput } from '../../usage/report.js';
+import { createRequestInput } from '../../usage/requests.js';
+import { createSumsInput } from '../../usage/sums.js';
 import { type ApiRoute, defineRoute } from './route.js';
 import {
   all,
@@ -14,6 +17,9 @@ import {
   stringSchema,
   timeSchema,
 } from './shapes.js';
+
+const previousSchema = { ...nextSchema, description: 'Of the page before; null on the first.' };
+const cursors = { next: nextSchema, previous: previousSchema };
 
 /** What was called, and what was changed. */
 export function recordRoutes(inputs: KeyInputs): ApiRoute[] {
@@ -28,10 +34,25 @@ export function recordRoutes(inputs: KeyInputs): ApiRoute[] {
         return { usage: rows, next };
       },
     }),
+    defineRoute('GET /api/usage', 'sumUsage', {
+      summary: 'Usage by one or two of day, tenant, key, helper, outcome and code; at most 10,000 rows.',
+      query: createSumsInput(),
+      data: shape({ usage: listOf(ref('UsageSums')) }),
+      csv: { list: 'usage', columns: ({ by }) => usageColumns(by) },
+      run: async ({ site, query }) => ({ usage: await site.reports.usage(query) }),
+    }),
+    defineRoute('GET /api/requests', 'listRequests', {
+      summary: 'The last calls, newest first; at most 5 seconds behind.',
+      query: createRequestInput(),
+      data: shape({ requests: listOf(ref('Request')), ...cursors }),
+      csv: { list: 'requests', columns: () => requestColumns },
+      run: ({ site, query }) => site.reports.requests(query),
+    }),
     defineRoute('GET /api/audit', 'readAudit', {
       summary: 'Who did what to which key or tenant, newest first.',
       query: inputs.audit,
-      data: shape({ entries: listOf(ref('AuditEntry')), next: nextSchema }),
+      data: shape({ entries: listOf(ref('AuditEntry')), ...cursors }),
+      csv: { list: 'entries', columns: () => auditColumns },
       run: ({ site, query }) => site.admin.audit(query),
     }),
     defineRoute('GET /api/notices', 'listNotices', {
@@ -46,6 +67,10 @@ export function recordRoutes(inputs: KeyInputs): ApiRoute[] {
   ];
 }
 
+const count = { type: 'integer', minimum: 0 } as const;
+const milliseconds = { type: ['number', 'null'], minimum: 0 } as const;
+const groups = ['day', 'tenant', 'key', 'service', 'outcome', 'code'];
+
 export const recordShapes = {
   UsageRow: {
     ...shape({
@@ -58,11 +83,31 @@ export const recordShapes = {
     // Errors by class come with them where the gateway counts them.
     additionalProperties: { type: 'number' },
   },
+  UsageSums: shape(
+    {
+      ...all(stringSchema, ...groups),
+      label: described(nullableText, "The key's."),
+      ...all(count, 'calls', 'errors', 'bytes_in', 'bytes_out'),
+      cpu_ms: { type: 'number', minimum: 0 },
+      ...all(described(milliseconds, 'Null where no durations were counted.'), 'p50_ms', 'p95_ms'),
+    },
+    [...groups, 'label'],
+  ),
+  Request: shape({
+    at: timeSchema,
+    ...all(stringSchema, 'request_id', 'tenant', 'key', 'service'),
+    label: described(nullableText, "The key's."),
+    status: count,
+    code: described(stringSchema, "The error's, or `ok`."),
+    ms: { type: 'number', minimum: 0 },
+    dryrun: { type: 'boolean' },
+  }),
   AuditEntry: shape({
     id: { type: 'integer' },
     at: timeSchema,
     ...all(stringSchema, 'actor', 'action'),
-    ...all(nullableText, 'tenant_id', 'key_id'),
+    ...all(nullableText, 'tenant_id', 'tenant', 'key_id'),
+    text: described(stringSchema, 'What was done, as a sentence without its actor.'),
     detail: { type: 'object' },
   }),
   Notice: shape({

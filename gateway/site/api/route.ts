@@ -14,6 +14,8 @@ export interface ApiRoute<Query = object, Body = object> {
   body?: Fields<Body>;
   /** JSON Schema of `data`. */
   data: object;
+  /** The list in `data`, and its columns, for those who want it as CSV. */
+  csv?: { list: string; columns(query: Query): readonly string[] };
   /** Open to a signed-in member of the tenant `:name` too; the others are the operator token's alone. */
   forMembers?: true;
   /** Changes nothing, though it is no GET: open to support tokens too. */
@@ -43,5 +45,5 @@ export function defineRoute<Query extends object = object, Body extends object =
   operation: Omit<ApiRoute<Query, Body>, 'method' | 'path' | 'name'>,
 ): ApiRoute {
   const [method, path] = at.split(' ') as [ApiRoute['method'], string];
-  return { method, path, name, ...operation };
+  return { method, path, name, ...operation } as ApiRoute;
 }

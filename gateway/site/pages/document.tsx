@@ -68,6 +68,7 @@ const staffLinks = [
   ['/overview', 'Overview'],
   ['/tenants', 'Tenants'],
   ['/keys', 'Keys'],
+  ['/usage', 'Usage'],
   ['/notices', 'Notices'],
   ['/audit', 'Audit'],
   ['/people', 'People'],
@@ -133,6 +134,7 @@ function TenantHead({ name }: { name: string }) {
   const tabs = [
     'Recipes',
     'Usage',
+    'Requests',
     'Jobs',
     'Webhooks',
     'Notices',

@@ -1,116 +1,208 @@
-import type { UsageRow } from '../../usage/report.js';
+import { isTenantName } from '../../keys/schemas.js';
+import { toCsv, usageColumns } from '../../usage/csv.js';
+import type { UsageReports } from '../../usage/reports.js';
 import { dayMs, dayOf } from '../../usage/store.js';
-import { get, type TenantCall } from '../page.js';
+import { get, type PageCall } from '../page.js';
 import { Page } from './document.js';
-import { Empty, formatBytes, formatCount, formatDuration, Table } from './elements.js';
+import { type Column, Empty, formatBytes, formatCount, formatDuration, Notice, Table } from './elements.js';
+import { CsvLink, FilterForm, filtersOf, readFiltered } from './filters.js';
+import { Chips } from './lists.js';
 
-const daySpans = [7, 30, 90] as const;
-/** As many rows as are read; the JSON API pages through more. */
-const maxRows = 5_000;
-const rowsShown = 60;
+const daySpans = [7, 30, 90];
+/** Rows of days that unfold, the newest days'; an older day leads to a page of its own. */
+const rowsUnfolding = 250;
 
-export const usagePages = [get.tenant('/tenants/:tenant/usage', usagePage)];
+/** Usage of a tenant, and of all. */
+export const usagePages = [
+  get.tenant('/tenants/:tenant/usage', (call) => usagePage(call, call.tenant.name)),
+  get.operator('/usage', (call) => usagePage(call)),
+];
 
-async function usagePage(call: TenantCall) {
-  const { site, query } = call;
-  const { id, name } = call.tenant;
-  const span = daySpans.find((days) => String(days) === query.get('days')) ?? 30;
-  const all = query.get('rows') === 'all';
-  const days = lastDays(site.now(), span);
-  const [from, to] = [days[0], days.at(-1)];
-  const { rows, next } = await site.usage(id, { ...(from && { from }), ...(to && { to }), limit: maxRows });
-  return (
-    <Page tenant={name} title={`Usage of ${name}`}>
+type Row = Awaited<ReturnType<UsageReports['usage']>>[number];
+
+const dimensions = { service: 'Helper', tenant: 'Tenant', key: 'Key', outcome: 'Outcome' } as const;
+
+async function usagePage({ site: { reports, now }, query, path }: PageCall, tenant?: string) {
+  const today = dayOf(now());
+  const { from = dayOf(now() - 29 * dayMs), to = today } = Object.fromEntries(
+    filtersOf(query, ['from', 'to']),
+  );
+  const offered = ['service', tenant === undefined ? 'tenant' : 'key', 'outcome'] as const;
+  const by = offered.find((name) => name === query.get('by')) ?? 'service';
+  const read = (by: string) => reports.usage({ from, to, by, ...(tenant !== undefined && { tenant }) });
+  const { found, problem } = await readFiltered(async () => {
+    if (query.get('format') === 'csv') return { csv: await read(`day,${by}`) };
+    const byHelper = await read('day,service');
+    return {
+      byHelper,
+      byDay: await read('day'),
+      sums: await read(''),
+      groups: await read(by),
+      byDayAndGroup: by === 'service' ? byHelper : await read(`day,${by}`),
+    };
+  });
+  if (found?.csv) return { csv: { name: 'usage', text: toCsv(usageColumns(`day,${by}`), found.csv) } };
+  const { byHelper = [], byDay = [], sums: [sums] = [], groups = [], byDayAndGroup = [] } = found ?? {};
+  const spans = daySpans.map((days) => [days, dayOf(now() - (days - 1) * dayMs)] as const);
+  const page = (
+    <Page tenant={tenant} title={tenant === undefined ? 'Usage' : `Usage of ${tenant}`}>
       <div class="heading">
-        <h2>Usage</h2>
+        {tenant === undefined ? null : <h2>Usage</h2>}
         <nav class="spans" aria-label="Days shown">
-          {daySpans.map((days) => (
+          {spans.map(([days, start]) => (
             <a
               key={days}
-              href={`/tenants/${name}/usage?days=${days}`}
-              aria-current={days === span ? 'true' : undefined}
+              href={`${path}?from=${start}&to=${today}&by=${by}`}
+              aria-current={from === start && to === today ? 'true' : undefined}
             >
               {days} days
             </a>
           ))}
         </nav>
       </div>
-      <Empty of={rows} title={`No calls in the last ${span} days`}>
-        Issue a key under <a href={`/tenants/${name}`}>Keys</a> and make a call with it: it shows here within
-        five seconds.
+      <FilterForm
+        label="Days"
+        filters={[
+          { name: 'from', label: 'From', type: 'date' },
+          { name: 'to', label: 'To', type: 'date' },
+        ]}
+      />
+      {problem && <Notice kind="bad">{problem}</Notice>}
+      <Empty of={problem ? [problem] : byDay} title={`No calls from ${from} to ${to}`}>
+        A call shows here within five seconds.
       </Empty>
-      {rows.length > 0 && (
+      {sums && (
         <>
-          <Sums rows={rows} />
-          <UsageChart rows={rows} days={days} />
-          <UsageTable tenant={name} rows={all ? rows : rows.slice(0, rowsShown)} />
-          {!all && rows.length > rowsShown && (
-            <p>
-              <a href={`/tenants/${name}/usage?days=${span}&rows=all`}>
-                Show all {formatCount(rows.length)} rows
-              </a>
-            </p>
-          )}
-          {next && (
-            <p class="quiet">
-              There are more rows than {formatCount(maxRows)}; the JSON API has all of them.
-            </p>
-          )}
+          <Sums row={sums} />
+          <UsageChart {...chartOf(byHelper, from, to)} />
+          <div class="heading">
+            <Chips
+              name="by"
+              label="Group by"
+              options={offered.map((name) => [
+                name === 'service' ? '' : name,
+                `By ${dimensions[name].toLowerCase()}`,
+              ])}
+            />
+            <CsvLink />
+          </div>
+          <Table label={`Usage by ${by}`} rows={sortedByCalls(groups)} columns={columnsFor(by, tenant)} />
+          <h2>Day by day (UTC)</h2>
+          <Days days={byDay} groups={byDayAndGroup} by={by} tenant={tenant} path={path} />
         </>
       )}
     </Page>
   );
+  return problem ? { page, status: 400 } : page;
 }
 
-/** The figures of a row, which can be added up. */
+const sortedByCalls = (rows: readonly Row[]) => rows.toSorted((a, b) => b.calls - a.calls);
+const formatMs = (ms: number | null) => (ms === null ? '–' : formatDuration(ms));
+
+/** The figures of a row. */
 const figures = [
-  ['calls', 'Calls', formatCount],
-  ['errors', 'Errors', formatCount],
-  ['bytes_in', 'In', formatBytes],
-  ['bytes_out', 'Out', formatBytes],
-  ['cpu_ms', 'CPU time', formatDuration],
+  ['Calls', ({ calls }: Row) => formatCount(calls)],
+  ['Errors', ({ errors }: Row) => formatCount(errors)],
+  ['p50', ({ p50_ms }: Row) => formatMs(p50_ms), 2],
+  ['p95', ({ p95_ms }: Row) => formatMs(p95_ms)],
+  ['CPU time', ({ cpu_ms }: Row) => formatDuration(cpu_ms), 2],
+  ['In', ({ bytes_in }: Row) => formatBytes(bytes_in), 3],
+  ['Out', ({ bytes_out }: Row) => formatBytes(bytes_out), 3],
 ] as const;
 
-function Sums({ rows }: { rows: readonly UsageRow[] }) {
+function Sums({ row }: { row: Row }) {
   return (
     <dl class="stats">
-      {figures.map(([field, name, format]) => (
-        <div key={field}>
+      {figures.map(([name, text]) => (
+        <div key={name}>
           <dt>{name}</dt>
-          <dd>{format(rows.reduce((total, row) => total + row[field], 0))}</dd>
+          <dd>{text(row)}</dd>
         </div>
       ))}
     </dl>
   );
 }
 
-function UsageTable({ tenant, rows }: { tenant: string; rows: readonly UsageRow[] }) {
-  const keyLink = (id: string) => (
-    <a href={`/tenants/${tenant}/keys/${id}`}>
-      <code>{id}</code>
-    </a>
-  );
+function columnsFor(by: keyof typeof dimensions, tenant: string | undefined): Column<Row>[] {
+  return [
+    { head: dimensions[by], rowHead: true, cell: (row) => <Name row={row} by={by} tenant={tenant} /> },
+    ...figures.map(([head, cell, priority]) => ({ head, cell, number: true, ...(priority && { priority }) })),
+  ];
+}
+
+/** What a row is about, by its name: a key's label, with the id where it has none. */
+function Name({ row, by, tenant }: { row: Row; by: keyof typeof dimensions; tenant: string | undefined }) {
+  const name = row[by] ?? '';
+  if (by === 'tenant' && isTenantName(name)) return <a href={`/tenants/${name}/usage`}>{name}</a>;
+  if (by !== 'key') return <>{name}</>;
+  return <a href={`/tenants/${tenant}/keys/${name}`}>{row.label ?? `${name} (no label)`}</a>;
+}
+
+interface DaysProps {
+  days: readonly Row[];
+  groups: readonly Row[];
+  by: keyof typeof dimensions;
+  tenant: string | undefined;
+  path: string;
+}
+
+/** Days, newest first, of which the newest unfold. */
+function Days({ days, groups, by, tenant, path }: DaysProps) {
+  const columns = columnsFor(by, tenant);
+  let rows = 0;
   return (
-    <Table
-      label={`Usage of ${tenant} by day, helper and key`}
-      rows={rows}
-      columns={[
-        { head: 'Day (UTC)', cell: ({ day }) => day },
-        { head: 'Helper', cell: ({ service }) => service },
-        { head: 'Key', cell: ({ key }) => keyLink(key) },
-        ...figures.map(([field, head, format]) => ({
-          head,
-          number: true,
-          cell: (row: UsageRow) => format(row[field]),
-        })),
-      ]}
-    />
+    <div class="days">
+      {days.map((day) => {
+        const own = sortedByCalls(groups.filter((row) => row.day === day.day));
+        rows += own.length;
+        const line = [
+          `${formatCount(day.calls)} calls`,
+          `${formatCount(day.errors)} errors`,
+          `p95 ${formatMs(day.p95_ms)}`,
+        ];
+        const text = (
+          <>
+            <strong>{day.day}</strong>
+            {line.map((part) => (
+              <span key={part}>{part}</span>
+            ))}
+          </>
+        );
+        return rows > rowsUnfolding ? (
+          <a key={day.day} href={`${path}?from=${day.day}&to=${day.day}&by=${by}`}>
+            {text}
+          </a>
+        ) : (
+          <details key={day.day}>
+            <summary>{text}</summary>
+            <Table label={`${day.day} by ${by}`} rows={own} columns={columns} />
+          </details>
+        );
+      })}
+    </div>
   );
 }
 
-/** The last `count` UTC days, today included, oldest first. */
-function lastDays(now: number, count: number): string[] {
-  return Array.from({ length: count }, (_, index) => dayOf(now - (count - 1 - index) * dayMs));
+/** As many bars as a page can hold: a long span has one for several days. */
+const mostBars = 400;
+
+/** What the chart shows of a span: rows by helper, the small ones as one, and its days or the first days of several. */
+function chartOf(byHelper: readonly Row[], from: string, to: string): ChartProps {
+  const calls = new Map<string, number>();
+  for (const { service = '', calls: count } of byHelper)
+    calls.set(service, (calls.get(service) ?? 0) + count);
+  const largest = [...calls].sort(([, a], [, b]) => b - a).map(([service]) => service);
+  const named = new Set(largest.length > colourCount ? largest.slice(0, colourCount - 1) : largest);
+  const [start, end] = [Date.parse(from), Date.parse(to)];
+  const count = Math.round((end - start) / dayMs) + 1;
+  const step = Math.ceil((count * Math.min(named.size + 1, colourCount)) / mostBars);
+  const days = Array.from({ length: Math.ceil(count / step) }, (_, at) => dayOf(start + at * step * dayMs));
+  const rows = byHelper.map(({ day = '', service = '', calls }) => ({
+    day: days[Math.floor((Date.parse(day) - start) / dayMs / step)] ?? '',
+    service: named.has(service) ? service : 'others',
+    calls,
+  }));
+  return { rows, days, step };
 }
 
 const chartWidth = 720;
@@ -126,13 +218,15 @@ const plotTop = 8;
 const colourCount = 8;
 
 interface ChartProps {
-  rows: readonly Pick<UsageRow, 'day' | 'service' | 'calls'>[];
+  rows: readonly { day: string; service: string; calls: number }[];
   /** UTC days, oldest first, those without calls too. */
   days: readonly string[];
+  /** How many days a bar stands for, from the given one on; 1 by default. */
+  step?: number;
 }
 
 /** Calls a day by helper, as SVG. */
-export function UsageChart({ rows, days }: ChartProps) {
+export function UsageChart({ rows, days, step: perBar = 1 }: ChartProps) {
   const services = [...new Set(rows.map(({ service }) => service))].sort();
   const bars = stackBars({ rows, days }, services);
   const peak = niceCeiling(Math.max(1, ...bars.map(({ top }) => top)));
@@ -147,7 +241,7 @@ export function UsageChart({ rows, days }: ChartProps) {
         <svg
           viewBox={`0 0 ${chartWidth} ${chartHeight}`}
           role="img"
-          aria-label="Calls a day by helper; the table below has the numbers"
+          aria-label={`Calls in ${perBar === 1 ? 'a day' : `${perBar} days`} by helper; the table below has the numbers`}
         >
           {[0, 0.5, 1].map((part) => (
             <g key={part}>
@@ -165,7 +259,7 @@ export function UsageChart({ rows, days }: ChartProps) {
               y={roundTenth(y(top))}
               width={roundTenth(step * 0.76)}
               height={roundTenth((calls / peak) * plot)}
-              data-tip={`${day} · ${service} · ${formatCount(calls)} ${calls === 1 ? 'call' : 'calls'}`}
+              data-tip={`${perBar === 1 ? day : `${perBar} days from ${day}`} · ${service} · ${formatCount(calls)} ${calls === 1 ? 'call' : 'calls'}`}
             >
               <title>{`${day} ${service}: ${formatCount(calls)}`}</title>
             </rect>

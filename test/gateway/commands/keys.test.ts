@@ -13,6 +13,7 @@ import { registerTenantCommands } from '../../../gateway/commands/tenants.js';
 import { createKeyAdmin } from '../../../gateway/keys/admin.js';
 import { createKeyVerifier, type KeyVerifier } from '../../../gateway/keys/verifier.js';
 import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.js';
+import { createUsageReports } from '../../../gateway/usage/reports.js';
 import {
   connect,
   createPostgresDatabase,
@@ -59,7 +60,9 @@ describe('commands on keys and tenants', () => {
     const store = await database.open();
     const secrets = signs ? signing : createSigningSecrets(undefined);
     const admin = createKeyAdmin({ store, signing: secrets, compileRecipe, services: () => services });
-    return { admin, services, close: () => store.close() };
+    const requests = { most: 0, ttlSeconds: 0 };
+    const reports = createUsageReports({ access: (await database.connect()).access(), store, requests });
+    return { admin, reports, services, close: () => store.close() };
   };
   const unsigned: OpenKeys = () => open({ signs: false });
   const run = (...args: string[]) => runWith(open, args);

@@ -136,7 +136,7 @@ const operations: Operation[][] = [
     ['site: members', ({ people, tenant }) => people.of(tenant), 0],
     [
       'site: names of tenants',
-      ({ people, tenant }) => people.tenantNames([tenant]).then((names) => names.get(tenant)),
+      ({ store, tenant }) => store.tenantNames([tenant]).then((names) => names.get(tenant)),
       'demo',
     ],
     ['site: invitations', ({ invitations }) => invitations.open(null), 0],

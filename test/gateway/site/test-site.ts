@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
+import { createBatchWriter } from '../../../gateway/database/batch-writer.js';
 import { GatewayError, inputError } from '../../../gateway/errors.js';
 import { createOutboundBudget } from '../../../gateway/http/outbound-budget.js';
 import type { ItemView, JobView } from '../../../gateway/jobs/jobs.js';
@@ -12,8 +13,10 @@ import { createFirstOperator } from '../../../gateway/site/accounts/account.js';
 import { createSiteApp } from '../../../gateway/site/app.js';
 import type { SiteOptions } from '../../../gateway/site/site.js';
 import type { SiteDatabase, SiteTables } from '../../../gateway/site/tables.js';
+import { createUsageMeter } from '../../../gateway/usage/meter.js';
 import type { UsageRow } from '../../../gateway/usage/report.js';
 import { createUsageReports } from '../../../gateway/usage/reports.js';
+import type { UsageRecord } from '../../../gateway/usage/store.js';
 import type { BodyAnswer } from '../../../pool/answer.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
 import { compileRecipe } from '../keys/recipe-compiler.js';
@@ -62,7 +65,15 @@ export async function openTestSite(changes: Partial<SiteOptions> = {}, given?: T
   if (!operator) throw new Error('a new database has an operator');
   const usage = new Map<string, UsageRow[]>();
   const recorded = await database.connect();
+  const writer = createBatchWriter({ access: recorded.access(), logger: pino({ level: 'silent' }) });
   const requests = { most: 1000, ttlSeconds: 86_400 };
+  const meter = createUsageMeter({
+    access: recorded.access(),
+    writer,
+    logger: pino({ level: 'silent' }),
+    requests,
+  });
+  const reports = createUsageReports({ access: recorded.access(), store, requests });
   const jobs: SampleJob[] = [];
   const logs: string[] = [];
   const server: Server = createServer();
@@ -86,7 +97,7 @@ export async function openTestSite(changes: Partial<SiteOptions> = {}, given?: T
     signing,
     database: connect,
     usage: async (tenant) => ({ rows: usage.get(tenant) ?? [] }),
-    reports: createUsageReports({ access: recorded.access(), store, requests }),
+    reports,
     defaults,
     jobs: jobsOf(jobs),
     notices,
@@ -113,6 +124,14 @@ export async function openTestSite(changes: Partial<SiteOptions> = {}, given?: T
     ...{ url, admin, store, verifier, connect, operator, notices },
     /** What usage answers, by tenant id. */
     usage,
+    reports,
+    /** Counts and stores calls. */
+    async record(...calls: readonly Partial<UsageRecord>[]) {
+      const bytes = { bytesIn: 2_100, bytesOut: 184_000, cpuMs: 61.5 };
+      for (const [at, call] of calls.entries())
+        meter.record({ ...sampleCall, requestId: `request-${at}`, ...bytes, ...call });
+      await writer.flush();
+    },
     /** Of all tenants. */
     jobs,
     /** Every log line so far. */
@@ -122,12 +141,22 @@ export async function openTestSite(changes: Partial<SiteOptions> = {}, given?: T
       await new Promise((resolve) => server.close(resolve));
       outbound.close();
       await verifier.close();
+      await writer.close();
       await recorded.close();
       await connect.close();
       await database.drop();
     },
   };
 }
+
+const sampleCall = {
+  tenant: 'ten_1',
+  key: 'key_1',
+  service: 'media/add-border',
+  status: 200,
+  code: 'ok',
+  ms: 80,
+};
 
 /** A red pixel, where the definition has steps. */
 async function previewOf({ definition, input }: RecipeTrial): Promise<BodyAnswer> {

@@ -4,8 +4,8 @@ import { sql } from 'kysely';
 import { type BatchWriter, createBatchWriter } from '../../../gateway/database/batch-writer.js';
 import type { Database } from '../../../gateway/database/database.js';
 import { pruneDaily } from '../../../gateway/database/prune-daily.js';
-import { createTally, createUsageMeter, type UsageRecord } from '../../../gateway/usage/meter.js';
-import { pruneUsage } from '../../../gateway/usage/store.js';
+import { createTally, createUsageMeter } from '../../../gateway/usage/meter.js';
+import { pruneUsage, type UsageRecord } from '../../../gateway/usage/store.js';
 import { onEachDatabase } from '../databases.js';
 import { createQuietLog } from './quiet.js';
 

@@ -39,7 +39,7 @@ describe('site/pages: recipes', () => {
       [by, 'recipe.put'],
     ]);
     const operator = await signedIn(site.url, site.operator);
-    expect((await operator.get('/tenants/acme/audit')).html).to.include('deleted a recipe');
+    expect((await operator.get('/tenants/acme/audit')).html).to.include('deleted the recipe card of acme');
   });
 
   it('say what is wrong where it is, and keep what was typed', async () => {

@@ -1,0 +1,106 @@
+import { type Kysely, sql } from 'kysely';
+import type { FieldsSchema } from '../../schemas/fields.js';
+import { parseSpan } from '../../schemas/keywords/future.js';
+import { requireValid } from '../errors.js';
+import { auditActions, auditText } from './audit-text.js';
+import { type AuditAction, type AuditEntry, iso } from './model.js';
+import { keyId, pageSizeSchema, tenantName } from './schemas.js';
+import type { KeyTables } from './tables.js';
+
+const entryId = { type: 'integer', minimum: 1, maximum: 999_999_999_999_999 } as const;
+
+export const auditSchema = {
+  properties: {
+    actor: { type: 'string', maxLength: 200, description: 'Only what was done by whom contains this text.' },
+    action: { type: 'string', enum: auditActions, description: 'Only this action.' },
+    tenant: { ...tenantName, description: 'Only what concerns this tenant.' },
+    key: { ...keyId, description: 'Only what concerns this key.' },
+    from: { type: 'string', moment: true, description: 'Only from this day (UTC) or time on.' },
+    to: { type: 'string', moment: true, description: 'Only up to this day or time, included.' },
+    before: { ...entryId, description: '`next` of another page: what is older than that entry.' },
+    after: { ...entryId, description: '`previous` of another page: what is newer.' },
+    limit: pageSizeSchema('Entries'),
+  },
+} as const satisfies FieldsSchema;
+
+export interface AuditQuery {
+  actor?: string | undefined;
+  action?: string | undefined;
+  tenant?: string | undefined;
+  key?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+  /** Only entries older than this id. */
+  before?: number | undefined;
+  /** Only entries newer than this id. */
+  after?: number | undefined;
+  limit?: number | undefined;
+}
+
+export type AuditPage = Omit<AuditQuery, 'tenant' | 'key' | 'limit'> & {
+  tenant_id?: string | undefined;
+  key_id?: string | undefined;
+  limit: number;
+};
+
+/** Newest first; with `after` those that follow it. */
+export async function readAudit(db: Kysely<KeyTables>, page: AuditPage): Promise<AuditEntry[]> {
+  const { actor, action, tenant_id, key_id, before, after, limit } = page;
+  const { from, until } = parseSpan(page);
+  let query = db
+    .selectFrom('audit')
+    .selectAll()
+    .orderBy('id', after === undefined ? 'desc' : 'asc')
+    .limit(limit);
+  if (actor !== undefined) {
+    const pattern = `%${actor.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
+    query = query.where(sql<boolean>`lower(actor) like ${pattern} escape '\\'`);
+  }
+  if (action !== undefined) query = query.where('action', '=', action);
+  if (tenant_id !== undefined) query = query.where('tenant_id', '=', tenant_id);
+  if (key_id !== undefined) query = query.where('key_id', '=', key_id);
+  if (from !== undefined) query = query.where('at', '>=', from);
+  if (until !== undefined) query = query.where('at', '<', until);
+  if (before !== undefined) query = query.where('id', '<', before);
+  if (after !== undefined) query = query.where('id', '>', after);
+  const rows = await query.execute();
+  if (after !== undefined) rows.reverse();
+  return rows.map((row) => ({ ...row, action: row.action as AuditAction, detail: JSON.parse(row.detail) }));
+}
+
+/** Where the log and the names of what it is about are read. */
+interface AuditStore {
+  audit(page: AuditPage): Promise<AuditEntry[]>;
+  tenantNames(ids: readonly string[]): Promise<Map<string, string>>;
+  keyLabels(ids: readonly string[]): Promise<Map<string, string | null>>;
+}
+
+export type AuditView = Awaited<ReturnType<ReturnType<typeof createAuditLog>>>['entries'][number];
+
+/** The log in words, newest first; `next` is the `before` of the next page, `previous` the `after` of the one before. */
+export function createAuditLog(
+  store: AuditStore,
+  check: (query: object) => Parameters<typeof requireValid<AuditQuery & { limit: number }>>[0],
+  tenantId: (name: string) => Promise<string>,
+) {
+  return async function audit(query: { [K in keyof AuditQuery]?: unknown } = {}) {
+    const { tenant, key, limit, ...filters } = requireValid(check(query));
+    const tenant_id = tenant === undefined ? undefined : await tenantId(tenant);
+    const found = await store.audit({ ...filters, tenant_id, key_id: key, limit: limit + 1 });
+    const isMore = found.length > limit;
+    const forward = filters.after === undefined;
+    const page = isMore ? (forward ? found.slice(0, limit) : found.slice(1)) : found;
+    const tenants = await store.tenantNames(page.flatMap(({ tenant_id }) => tenant_id ?? []));
+    const labels = await store.keyLabels(page.flatMap(({ key_id }) => key_id ?? []));
+    const entries = page.map((entry) => {
+      const tenant = tenants.get(entry.tenant_id ?? '') ?? null;
+      const label = labels.get(entry.key_id ?? '') ?? null;
+      return { ...entry, at: iso(entry.at), tenant, text: auditText(entry, { tenant, label }) };
+    });
+    return {
+      entries,
+      next: isMore || !forward ? (page.at(-1)?.id ?? null) : null,
+      previous: (forward ? filters.before !== undefined : isMore) ? (page[0]?.id ?? null) : null,
+    };
+  };
+}
