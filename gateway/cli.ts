@@ -3,6 +3,7 @@ import { Argument, Command } from 'commander';
 import { mapStackTraces } from '../pool/thread-settings.js';
 import { visibleJson } from '../schemas/quote.js';
 import { registerAccessCommands } from './commands/access.js';
+import { registerApply } from './commands/apply.js';
 import { hasServerOption } from './commands/call/words.js';
 import {
   asLines,
@@ -58,6 +59,7 @@ registerKeyCommands(program, openAdmin, processTerminal);
 registerRecipeCommands(program, openAdmin, processTerminal);
 registerRecordCommands(program, openAdmin, processTerminal);
 registerSign(program, openAdmin, processTerminal);
+registerApply(program, openAdmin, processTerminal);
 program.commandsGroup('Helpers:');
 registerCall(program);
 registerPluginCommands(program, processTerminal);

@@ -1,3 +1,4 @@
+import { once } from '../../pool/concurrency.js';
 import { importTimeoutMs } from '../../pool/plugin.js';
 import { loadConfig } from '../config.js';
 import { openDatabase } from '../database/open-database.js';
@@ -50,7 +51,7 @@ export async function openPeople(env = process.env) {
 
 /** Checks recipes by the helpers' schemas; outside plugins are imported in a separate thread, and faulty ones are left out. */
 function checkRecipes(folders: string[]): CheckRecipe {
-  return async function checkRecipe(id, definition) {
+  const load = once(async () => {
     const [{ loadRegistry }, { createRecipeCompiler }, { createVocabulary }] = await Promise.all([
       import('../plugins/load-registry.js'),
       import('../plugins/recipes/recipe.js'),
@@ -60,8 +61,9 @@ function checkRecipes(folders: string[]): CheckRecipe {
       lookMs: importTimeoutMs,
       onProblem: () => undefined,
     });
-    return createRecipeCompiler(registry, createVocabulary)(id, definition);
-  };
+    return createRecipeCompiler(registry, createVocabulary);
+  });
+  return async (id, definition) => (await load())(id, definition);
 }
 
 /** Opens the key store for one command; imports plugins for a recipe alone, and makes the master secret for one that `signs`. */

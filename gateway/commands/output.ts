@@ -110,11 +110,15 @@ export function describeError(error: unknown): Failure {
   return details ? { code, message, details } : { code, message };
 }
 
-/** An error in words for the operator, on one line. */
+/** Problems that one line names; more have a line each. */
+const mostInLine = 4;
+
+/** An error in words for the operator. */
 export function sentence(error: unknown): string {
   if (!(error instanceof GatewayError))
     return oneLine(error instanceof Error ? error.message : String(error));
-  if (error.details) return error.details.map(sentenceOf).join('; ');
+  const problems = error.details?.map(sentenceOf);
+  if (problems) return problems.length > mostInLine ? ['', ...problems].join('\n  ') : problems.join('; ');
   // The operator, who runs this command, may read the database's own words.
   if (error.code !== 'keys_unavailable' || error.cause === undefined) return error.message;
   return `The database does not answer: ${oneLine(reasonOf(error))}`;

@@ -37,6 +37,7 @@ export function createKeyAdmin(options: KeyAdminOptions) {
   return {
     /** The checks of all inputs. */
     inputs,
+    checkNoticeUrl,
     ...createKeyReads(parts),
     ...createTenantChanges(parts),
     ...createPlanChanges(store, inputs, now),

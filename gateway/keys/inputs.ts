@@ -5,6 +5,7 @@ import { type AuditQuery, auditSchema } from './audit-log.js';
 import type { KeyList, TenantList } from './lists.js';
 import { type KeyLimits, knownScopes, type TenantLimits } from './model.js';
 import {
+  declarationSchema,
   keyEditSchema,
   keyListSchema,
   keySchema,
@@ -96,6 +97,7 @@ export function createKeyInputs(services: () => readonly string[], now: () => nu
     keyList: compileFields<KeyListQuery>(ajv, keyListSchema),
     keySearch: compileFields<KeyListQuery & { tenant?: string }>(ajv, keySearchSchema),
     audit: compileFields<WithLimit<AuditQuery>>(ajv, auditSchema),
+    declaration: compileFields<object>(ajv, declarationSchema),
     /** For an operation without input. */
     nothing: compileFields<object>(ajv, { properties: {} }),
     /** What a scope can be at the moment, besides `recipeScope`. */

@@ -132,6 +132,12 @@ export const tenantEditSchema = {
 const { label, scopes, expires_at } = keySchema.properties;
 const { rate, monthly_quota, monthly_cpu_ms } = limitsSchema.properties;
 
+const keyLimits = {
+  rate: ofKey(rate, 'Requests a second'),
+  monthly_quota: ofKey(monthly_quota, 'Successful calls a calendar month (UTC)'),
+  monthly_cpu_ms: ofKey(monthly_cpu_ms, 'Milliseconds of CPU a calendar month (UTC)'),
+};
+
 export const keyEditSchema = {
   properties: {
     label: { ...label, type: ['string', 'null'] },
@@ -142,9 +148,23 @@ export const keyEditSchema = {
       enum: ['active', 'paused'],
       description: 'The calls of a paused key are refused until it is active again.',
     },
-    rate: ofKey(rate, 'Requests a second'),
-    monthly_quota: ofKey(monthly_quota, 'Successful calls a calendar month (UTC)'),
-    monthly_cpu_ms: ofKey(monthly_cpu_ms, 'Milliseconds of CPU a calendar month (UTC)'),
+    ...keyLimits,
+  },
+} as const satisfies FieldsSchema;
+
+/** What `helper-gateway apply` reads. What recipes are is checked by their compiler. */
+export const declarationSchema = {
+  properties: {
+    plans: listOf({ name: tenantName, limits: objectOf(limitsSchema.properties) }, 'name'),
+    tenants: listOf(
+      {
+        ...tenantEditSchema.properties,
+        limits: objectOf(limitsSchema.properties),
+        keys: listOf({ ...keyEditSchema.properties, label, limits: objectOf(keyLimits) }, 'label'),
+        recipes: { type: 'object', additionalProperties: { type: ['object', 'string'] } },
+      },
+      'name',
+    ),
   },
 } as const satisfies FieldsSchema;
 
@@ -202,6 +222,14 @@ function nullableLimit({ min, max }: { min: number; max: number }, description: 
     form: `a whole number from ${min} to ${max}`,
     description: `${description} Null goes back to the gateway's default.`,
   };
+}
+
+function objectOf(properties: FieldsSchema['properties']) {
+  return { type: 'object', additionalProperties: false, properties };
+}
+
+function listOf(properties: FieldsSchema['properties'], id: string) {
+  return { type: 'array', items: { ...objectOf(properties), required: [id] } };
 }
 
 export function pageSizeSchema(what: string) {
