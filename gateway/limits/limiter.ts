@@ -70,25 +70,26 @@ export function createLimitsOf(defaults: EffectiveLimits): (own: TenantLimits) =
 }
 
 /** `headers` belong on the answer, whatever it turns out to be. */
-type LimitVerdict =
+export type LimitVerdict =
   | {
       allowed: true;
-      headers: Record<string, string>;
       /** To be called once with the answer's status: only one below 400 costs quota. */
       settle(status: number): void;
-      /** To be called once with the milliseconds of CPU that the call took, whatever its answer. Gives the fields after that. */
+      /** To be called once with the milliseconds of CPU that the call took, whatever its answer. Gives the answer's headers. */
       charge(ms: number): Record<string, string>;
     }
-  | {
-      allowed: false;
-      code: 'rate_limited' | 'quota_exceeded';
-      /** Whose limit is used up, and when there is more. */
-      message: string;
-      retryAfter: number;
-      headers: Record<string, string>;
-      /** Of a quota: calls under way have the rest of it, and give it back where they fail. */
-      reserved?: true;
-    };
+  | LimitRefusal;
+
+export interface LimitRefusal {
+  allowed: false;
+  code: 'rate_limited' | 'quota_exceeded';
+  /** Whose limit is used up, and when there is more. */
+  message: string;
+  retryAfter: number;
+  headers: Record<string, string>;
+  /** Of a quota: calls under way have the rest of it, and give it back where they fail. */
+  reserved?: true;
+}
 
 interface LimiterOptions {
   access: Access<QuotaTables>;
@@ -127,76 +128,64 @@ export async function createLimiter(options: LimiterOptions) {
     : options.counts;
   const ownRate = createMemoryRate();
   const monthOf = createMonthClock();
-  const ledger = createQuotaLedger(access);
-  writer.add(ledger);
+  const calls = createQuotaLedger(access);
+  const cpu = createQuotaLedger(access, ' cpu');
+  for (const ledger of [calls, cpu]) writer.add(ledger);
 
   /** Counts a call in its rate; its limits are a share of them where the shared counts cannot be reached. */
-  async function countRate(holder: Holder): Promise<LimitState> {
-    const { id, limits } = holder;
-    if (limits.rate === 0) return { ...holder };
-    const rate = await shared?.run(() => shared.rate.consume(id, limits.rate, limits.burst));
-    if (rate) return { ...holder, rate };
-    const inForce = shared ? shareOf(limits, shared.outageShare) : limits;
-    return { ...holder, limits: inForce, rate: await ownRate.consume(id, inForce.rate, inForce.burst) };
+  async function countRate(state: LimitState): Promise<void> {
+    const { id, limits } = state;
+    if (shared) {
+      state.rate = await shared.run(() => shared.rate.consume(id, limits.rate, limits.burst));
+      if (state.rate) return;
+      state.limits = shareOf(limits, shared.outageShare);
+    }
+    state.rate = await ownRate.consume(id, state.limits.rate, state.limits.burst);
+  }
+
+  /** Notes what is left of a CPU budget. Nothing is reserved of it: what a call will cost is not known before it ran. */
+  async function readBudget(state: LimitState, budgetMs: number, month: string): Promise<void> {
+    const account = cpu.loaded(state.id, month) ?? (await cpu.open(state.id, month));
+    const budget = budgetMs * microseconds;
+    const there =
+      shared && (await shared.run(() => shared.quota.reserve(account.name, budget, account.charged(), 0)));
+    state.cpu = Math.max(0, budget - (there?.used ?? account.used()));
+  }
+
+  /** What is shared is not waited for: the order of its commands is that of the calls. */
+  function chargeCpu({ id, limits }: LimitState, month: string, amount: number): void {
+    const account = cpu.account(id, month);
+    const floor = account.charged();
+    account.add(amount);
+    if (!shared || limits.monthlyCpuMs === null) return;
+    void shared.run(() => shared.quota.reserve(account.name, Number.MAX_SAFE_INTEGER, floor, amount));
   }
 
   /**
    * Reserves a call before it runs; it is charged or given back when it is answered. That makes the quota exact for parallel calls.
-   * Where nothing is shared each gateway counts its own calls and learns of the others' with every batch it writes. Of a CPU budget
-   * `amount` 0 is reserved, which asks whether anything is left: what a call will cost is not known before it ran.
+   * Where nothing is shared each gateway counts its own calls and learns of the others' with every batch it writes.
    *
    * The limiter library is no help here: it counts refused calls too, and its memory store hands a month to setTimeout, which takes
    * 24.8 days at most and fires at once for more.
    */
-  async function reserve(id: string, month: string, limit: number, amount: 0 | 1) {
-    const account = await ledger.open(id, month);
-    const name = nameOf(account);
-    const there = await shared?.run(() => shared.quota.reserve(name, limit, account.charged(), amount));
+  async function reserveCall(state: LimitState, limit: number, month: string) {
+    const account = calls.loaded(state.id, month) ?? (await calls.open(state.id, month));
+    const there =
+      shared && (await shared.run(() => shared.quota.reserve(account.name, limit, account.charged(), 1)));
     const used = account.used();
-    const here = used < limit ? { granted: true, used: used + amount } : { granted: false, used };
+    const here = used < limit ? { granted: true, used: used + 1 } : { granted: false, used };
     const { granted, ...reserved } = there ?? here;
-    let open = granted && amount > 0;
-    if (open) account.hold();
-    return {
-      granted,
-      left: Math.max(0, limit - reserved.used),
-      mayComeBack: () => amount > 0 && account.refuse(limit),
-      settle(charge: boolean): void {
-        if (!open) return;
-        open = false;
-        if (charge) account.charge();
-        else account.release();
-        if (there && !charge) void shared?.run(() => shared.quota.release(name, account.charged()));
-      },
+    state.calls = Math.max(0, limit - reserved.used);
+    if (!granted) return account.refuse(limit) ? 'reserved' : 'used up';
+    account.hold();
+    let open = true;
+    return function settle(charge: boolean): void {
+      if (!open) return;
+      open = false;
+      if (charge) account.charge();
+      else account.release();
+      if (there && !charge) void shared?.run(() => shared.quota.release(account.name, account.charged()));
     };
-  }
-
-  /** Reserves a call of the quota and looks at the CPU budget of a tenant or a key, and notes what is left. */
-  async function reserveMonth(state: LimitState, month: Month) {
-    const { id, owner, limits } = state;
-    const { monthlyQuota, monthlyCpuMs } = limits;
-    const [calls, cpu] = await Promise.all([
-      monthlyQuota === null ? undefined : reserve(id, month.name, monthlyQuota, 1),
-      monthlyCpuMs === null ? undefined : reserve(cpuAccount(id), month.name, monthlyCpuMs * microseconds, 0),
-    ]);
-    state.calls = calls?.left;
-    state.cpu = cpu?.left;
-    const settle = (charge: boolean) => calls?.settle(charge);
-    const refusing = [calls, cpu].find((each) => each && !each.granted);
-    if (!refusing) return { settle };
-    settle(false);
-    const limit = refusing === calls ? `quota of ${monthlyQuota} calls` : `CPU budget of ${monthlyCpuMs} ms`;
-    const message = `The ${owner}'s monthly ${limit} is used up; the next month begins at ${month.next}.`;
-    return { settle, refusal: { message, ...(refusing.mayComeBack() ? { reserved: true as const } : {}) } };
-  }
-
-  /** What is shared is not waited for: the order of its commands is that of the calls. */
-  function chargeCpu({ id, limits }: Holder, month: string, amount: number): void {
-    const account = ledger.account(cpuAccount(id), month);
-    const floor = account.charged();
-    account.add(amount);
-    if (!shared || limits.monthlyCpuMs === null) return;
-    void shared.run(() => shared.quota.reserve(nameOf(account), Number.MAX_SAFE_INTEGER, floor, amount));
   }
 
   return {
@@ -206,44 +195,44 @@ export async function createLimiter(options: LimiterOptions) {
      */
     async take({ id, limits, key }: LimitedTenant): Promise<LimitVerdict> {
       const ofKey = key && limitsOfKey(key.limits);
-      const tenant: Holder = { owner: 'tenant', id, limits };
-      const holders = ofKey ? [{ owner: 'key' as const, id: key.id, limits: ofKey }, tenant] : [tenant];
+      const states = [stateBefore('tenant', id, limits)];
+      if (ofKey) states.unshift(stateBefore('key', key.id, ofKey));
       const month = monthOf(now());
-      const states: LimitState[] = [];
-      for (const holder of holders) {
-        const state = await countRate(holder);
-        states.push(state);
+      for (const state of states) {
+        if (state.limits.rate > 0) await countRate(state);
         if (state.rate && !state.rate.allowed) return refuseRate(state, rateLimitFields(states, month));
       }
-      const reserved: ((charge: boolean) => void)[] = [];
       for (const state of states) {
-        if (state.limits.monthlyQuota === null && state.limits.monthlyCpuMs === null) continue;
-        const { settle, refusal } = await reserveMonth(state, month);
-        reserved.push(settle);
-        if (!refusal) continue;
-        for (const giveBack of reserved) giveBack(false);
-        const headers = rateLimitFields(states, month);
-        return { allowed: false, code: 'quota_exceeded', retryAfter: month.left, headers, ...refusal };
+        const { monthlyCpuMs } = state.limits;
+        if (monthlyCpuMs !== null) await readBudget(state, monthlyCpuMs, month.name);
+        if (state.cpu === 0) return refuseMonth(states, state, month);
       }
-      const headers = rateLimitFields(states, month);
+      const reserved: ((charge: boolean) => void)[] = [];
+      const settleAll = (charge: boolean) => {
+        for (const settle of reserved) settle(charge);
+      };
+      for (const state of states) {
+        const { monthlyQuota } = state.limits;
+        if (monthlyQuota === null) continue;
+        const answer = await reserveCall(state, monthlyQuota, month.name);
+        if (typeof answer === 'function') reserved.push(answer);
+        else {
+          settleAll(false);
+          return refuseMonth(states, state, month, answer);
+        }
+      }
       return {
         allowed: true,
-        headers,
-        settle(status) {
-          for (const settle of reserved) settle(status < 400);
-        },
+        settle: (status) => settleAll(status < 400),
         charge(ms) {
           const amount = Math.round(ms * microseconds);
-          if (amount === 0) return headers;
-          let isBounded = false;
           for (const state of states) {
             // A tenant's is counted without a budget too, for one that it is given later in the month.
-            if (state.owner === 'tenant' || state.cpu !== undefined) chargeCpu(state, month.name, amount);
-            if (state.cpu === undefined) continue;
-            state.cpu = Math.max(0, state.cpu - amount);
-            isBounded = true;
+            const isCounted = state.owner === 'tenant' || state.cpu !== undefined;
+            if (isCounted && amount > 0) chargeCpu(state, month.name, amount);
+            if (state.cpu !== undefined) state.cpu = Math.max(0, state.cpu - amount);
           }
-          return isBounded ? rateLimitFields(states, month) : headers;
+          return rateLimitFields(states, month);
         },
       };
     },
@@ -252,17 +241,8 @@ export async function createLimiter(options: LimiterOptions) {
   };
 }
 
+/** Of CPU are in a millisecond: sums are kept in microseconds, so that short calls are charged what they cost. */
 const microseconds = 1000;
-/** Sums are kept in microseconds, so that short calls are charged what they cost. */
-const cpuAccount = (id: string): string => `${id} cpu`;
-const nameOf = ({ tenant, month }: QuotaAccount): string => `${tenant}:${month}`;
-
-/** Whose limits they are. */
-interface Holder {
-  owner: 'tenant' | 'key';
-  id: string;
-  limits: EffectiveLimits;
-}
 
 const resolvedKeys = new WeakMap<KeyLimits, { limits: EffectiveLimits | undefined }>();
 
@@ -283,6 +263,22 @@ function refuseRate({ owner, limits, rate }: LimitState, headers: Record<string,
   return { allowed: false, code: 'rate_limited', retryAfter, headers, message } as const;
 }
 
+/** `lack` is of a quota; without it the CPU budget is used up. */
+function refuseMonth(
+  states: readonly LimitState[],
+  { owner, limits }: LimitState,
+  month: Month,
+  lack?: 'reserved' | 'used up',
+) {
+  const limit = lack ? `quota of ${limits.monthlyQuota} calls` : `CPU budget of ${limits.monthlyCpuMs} ms`;
+  return {
+    ...{ allowed: false as const, code: 'quota_exceeded' as const, retryAfter: month.left },
+    headers: rateLimitFields(states, month),
+    message: `The ${owner}'s monthly ${limit} is used up; the next month begins at ${month.next}.`,
+    ...(lack === 'reserved' ? { reserved: true as const } : {}),
+  };
+}
+
 function shareOf(limits: EffectiveLimits, part: number): EffectiveLimits {
   const rate = Math.max(1, Math.floor(limits.rate * part));
   return { ...limits, rate, burst: Math.floor(limits.burst * part) };
@@ -293,11 +289,18 @@ function secondsOf({ resetMs }: WindowState): number {
 }
 
 /** What an answer's fields are made from; a part is missing where there is no such limit. */
-export interface LimitState extends Holder {
-  rate?: RateState | undefined;
+export interface LimitState {
+  owner: 'tenant' | 'key';
+  id: string;
+  limits: EffectiveLimits;
+  rate: RateState | undefined;
   /** Calls that are left, and microseconds of CPU. */
-  calls?: number | undefined;
-  cpu?: number | undefined;
+  calls: number | undefined;
+  cpu: number | undefined;
+}
+
+export function stateBefore(owner: LimitState['owner'], id: string, limits: EffectiveLimits): LimitState {
+  return { owner, id, limits, rate: undefined, calls: undefined, cpu: undefined };
 }
 
 /** Sent with every answer, and the same until the month or the limits change. */

@@ -1,7 +1,7 @@
 import type { Answer } from '../../pool/answer.js';
 import { GatewayError, toGatewayError } from '../errors.js';
 import { noKeyLimits, scopeAllows, type TenantLimits } from '../keys/model.js';
-import type { EffectiveLimits, Limiter } from '../limits/limiter.js';
+import type { EffectiveLimits, Limiter, LimitRefusal } from '../limits/limiter.js';
 import type { Helper } from '../plugins/registry.js';
 import type { Call, Caller, Stage } from './stage.js';
 
@@ -17,15 +17,16 @@ export function limit(
   return async function limit({ state, caller: { tenant, keyId, keyLimits, scopes } }, next) {
     const limits = limitsOf(tenant.limits);
     const verdict = await limiter.take({ id: tenant.id, limits, key: { id: keyId, limits: keyLimits } });
-    state.headers = verdict.headers;
-    if (!scopeAllows(scopes, helper.id)) {
-      // Counted like every refused call, so that its answer has the fields too; the scope comes before the limits.
-      if (verdict.allowed) verdict.settle(403);
-      throw new GatewayError('scope_denied');
+    const mayCall = scopeAllows(scopes, helper.id);
+    if (!verdict.allowed) {
+      state.headers = verdict.headers;
+      // The scope comes before the limits.
+      throw mayCall ? toRefusal(verdict) : new GatewayError('scope_denied');
     }
-    if (!verdict.allowed) throw toRefusal(verdict);
     let answer: Answer;
     try {
+      // Counted like every refused call, so that its answer has the fields too.
+      if (!mayCall) throw new GatewayError('scope_denied');
       answer = await next({ limits });
     } catch (error) {
       verdict.settle(toGatewayError(error).status);
@@ -39,8 +40,7 @@ export function limit(
   };
 }
 
-export function toRefusal(verdict: Extract<Awaited<ReturnType<Limiter['take']>>, { allowed: false }>) {
-  const { code, message, retryAfter } = verdict;
+export function toRefusal({ code, message, retryAfter }: LimitRefusal): GatewayError {
   return new GatewayError(code, { message, retryAfter });
 }
 
@@ -53,7 +53,7 @@ export function limitRate(
     const limits = { ...limitsOf(tenant.limits), monthlyQuota: null, monthlyCpuMs: null };
     const key = { id: keyId, limits: { ...noKeyLimits, rate: keyLimits.rate } };
     const verdict = await limiter.take({ id: tenant.id, limits, key });
-    state.headers = verdict.headers;
+    state.headers = verdict.allowed ? verdict.charge(0) : verdict.headers;
     if (!verdict.allowed) throw toRefusal(verdict);
     return next({});
   };

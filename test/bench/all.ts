@@ -9,7 +9,9 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
 
-const names = 'start border watermark pipeline focus cache text path diff quiet growth jobs pages'.split(' ');
+const names = 'start border watermark pipeline focus cache cost text path diff quiet growth jobs pages'.split(
+  ' ',
+);
 
 const words = process.argv.slice(2);
 const files = words.filter((word) => !names.includes(word));

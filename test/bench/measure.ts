@@ -97,7 +97,7 @@ export interface Goal {
 }
 
 /** Before the figure as '×', or after it; none for a number of things. */
-type Unit = '×' | 'ms' | '%' | 'dB' | 'KB' | 'MB' | '';
+type Unit = '×' | 'ms' | 'µs' | '%' | 'dB' | 'KB' | 'MB' | '';
 
 export function atMost(bound: number, what: string, figure: number, unit: Unit): Goal {
   return { what, figure: withUnit(figure, unit), bound: `≤ ${bound}`, isMet: figure <= bound };

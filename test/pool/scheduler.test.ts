@@ -287,60 +287,6 @@ describe('a tenant that floods the pool with heavy calls', () => {
   });
 });
 
-describe('what tasks are likely to cost', () => {
-  const preview: Task = { kind: 'preview', bytes: new Uint8Array(1), maxBytes: 9 };
-  const tasks: Record<string, Task> = {
-    png,
-    avif,
-    webp: { ...png, variant: 'webp' },
-    dryrun: { ...png, does: 'dryrun' },
-    preview,
-  };
-
-  // Learned: the task, its milliseconds, how often, and whether it failed. Then a task's estimate and slots.
-  for (const [what, learned, task, estimate, slots] of [
-    ['as any, where none of the kind has ended', 'png 60 30', 'avif', 60, 1],
-    ['what one of the kind took', 'png 60 30, avif 900', 'avif', 900, 9],
-    ['what they take by now', 'avif 900, avif 300 30', 'avif', 300, 1],
-    ['no less for calls that fail early', 'avif 900, avif 1 30 failed', 'avif', 900, 1],
-    ['more for calls that fail late', 'avif 900, avif 10000 1 failed', 'avif', 2720, 1],
-    ['as often the lightest kind as goes into it', 'png 200 30, avif 1400 30', 'avif', 1400, 7],
-    ['one slot for the lightest kind', 'png 200 30, avif 1400 30', 'png', 200, 1],
-    ['one slot for all that is short', 'png 2, webp 90', 'webp', 90, 1],
-    ['sixteen slots at most', 'png 2, avif 1000000', 'avif', 1e6, 16],
-    ['another for dry runs', 'png 1000 30, preview 10 60', 'dryrun', 10, 1],
-    ['another for what is no call', 'png 1000 30, preview 10 60', 'preview', 10, 1],
-  ] as const) {
-    it(`is ${what}`, () => {
-      const costs = new Costs();
-      for (const each of learned.split(', ')) {
-        const [name = '', ms, times = 1, failed] = each.split(' ');
-        for (let at = 0; at < Number(times); at += 1) costs.learn(tasks[name] as Task, Number(ms), !failed);
-      }
-      expect(costs.estimate(tasks[task] as Task) / estimate).to.be.within(0.9, 1.3);
-      expect(costs.slots(tasks[task] as Task)).to.equal(slots);
-    });
-  }
-});
-
-describe('what calls of several helpers are likely to cost', () => {
-  const steps = (...services: string[]): Task => ({
-    ...png,
-    context: { service: 'pipeline', request_id: 'r' },
-    steps: services.map((service) => ({ plugin: service, service, input: {}, names: {} })),
-  });
-
-  it('is learned for the same helpers in any order, and forgotten where callers choose ever others', () => {
-    const costs = new Costs();
-    costs.learn(steps('a', 'b', 'a'), 900, true);
-    costs.learn(steps('b'), 10, true);
-    expect(costs.estimate(steps('b', 'a'))).to.equal(900);
-    expect(costs.estimate(steps('b'))).to.equal(10);
-    for (let at = 0; at < 1_000; at += 1) costs.learn(steps('a', `c${at}`), 10, true);
-    expect(costs.estimate(steps('b', 'a'))).to.be.below(20);
-  });
-});
-
 describe('the pool', () => {
   it('counts a call that is known to be heavy for several slots', async () => {
     // A machine that stalls may take as long for what is light: then nothing is known to be heavy.

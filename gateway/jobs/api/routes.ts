@@ -39,7 +39,7 @@ export function jobRoutes(parts: JobApiParts): JobRoute[] {
     const { tenant, keyId, keyLimits } = caller;
     const key = { id: keyId, limits: keyLimits };
     const verdict = await limiter.take({ id: tenant.id, limits: limitsOf(tenant.limits), key });
-    state.headers = verdict.headers;
+    state.headers = verdict.allowed ? verdict.charge(0) : verdict.headers;
     if (!verdict.allowed) throw toRefusal(verdict);
     // As if it had failed: what was reserved for it is free again.
     verdict.settle(400);

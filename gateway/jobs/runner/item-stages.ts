@@ -102,7 +102,7 @@ function limitItem(
           },
           charge(ms) {
             call.quota.charge = () => verdict.charge(ms);
-            return verdict.headers;
+            return {};
           },
         };
       },

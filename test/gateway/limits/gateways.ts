@@ -6,6 +6,7 @@ import {
   type EffectiveLimits,
   type LimitedTenant,
   type Limiter,
+  type LimitVerdict,
 } from '../../../gateway/limits/limiter.js';
 import { createCounts, createCountsClient } from '../../../gateway/supervisor/shared-counts.js';
 import { createQuietLog } from '../usage/quiet.js';
@@ -33,6 +34,9 @@ export async function createTestLimiter({ database, ...options }: TestLimiterOpt
     },
   };
 }
+
+/** The fields of an answer that costs no CPU. */
+export const headersOf = (verdict: LimitVerdict) => (verdict.allowed ? verdict.charge(0) : verdict.headers);
 
 let made = 0;
 

@@ -6,7 +6,7 @@ import type { Database } from '../../../gateway/database/database.js';
 import type { EffectiveLimits } from '../../../gateway/limits/limiter.js';
 import { skipWithout, until } from '../../needs.js';
 import { createSqliteDatabase, type TestDatabase } from '../databases.js';
-import { allowed, createTestLimiter, type TestLimiter, tenantWith } from './gateways.js';
+import { allowed, createTestLimiter, headersOf, type TestLimiter, tenantWith } from './gateways.js';
 import type { Hammering } from './hammer.js';
 import {
   answers,
@@ -69,7 +69,7 @@ describe('limiter whose Redis fails', () => {
     await logged(gateway, outage);
     const tenant = tenantWith({ rate: 20, burst: 6 });
     expect(await allowed(gateway.limiter, tenant, 50)).to.equal(13);
-    const { headers } = await gateway.limiter.take(tenant);
+    const headers = headersOf(await gateway.limiter.take(tenant));
     expect(headers['RateLimit-Policy']).to.equal('"rate";q=10;w=1, "burst";q=3;w=10');
     await redis.start();
     await logged(gateway, back);
@@ -108,7 +108,7 @@ describe('limiter whose Redis fails', () => {
     await Promise.all(calls);
     // It asks Redis by itself, and goes on sharing once it has heard of it.
     await until(async () => {
-      const { headers } = await gateway.limiter.take(tenantWith({ rate: 20 }));
+      const headers = headersOf(await gateway.limiter.take(tenantWith({ rate: 20 })));
       return headers['RateLimit-Policy'] === '"rate";q=20;w=1';
     });
     expect(messages(gateway)).to.deep.equal([]);
@@ -124,6 +124,23 @@ describe('limiter whose Redis fails', () => {
     await redis.start();
     await logged(gateway, back);
     expect(await allowed(gateway.limiter, tenant, 20, 200)).to.equal(3);
+  });
+
+  it('keeps a CPU budget through an outage and a Redis that lost its memory', async () => {
+    const gateway = await open();
+    const tenant = tenantWith({ monthlyCpuMs: 30 });
+    async function charge(ms: number) {
+      const verdict = await gateway.limiter.take(tenant);
+      return verdict.allowed && verdict.charge(ms).RateLimit?.replace(/;t=.*/, '');
+    }
+    expect(await charge(10)).to.equal('"cpu";r=20');
+    await redis.kill();
+    await logged(gateway, outage);
+    expect(await charge(15)).to.equal('"cpu";r=5');
+    await redis.start();
+    await logged(gateway, back);
+    expect(await charge(5)).to.equal('"cpu";r=0');
+    await until(async () => (await charge(0)) === false);
   });
 
   it('begins a window anew that a clock set back has made longer', async () => {

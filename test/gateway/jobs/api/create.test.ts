@@ -195,7 +195,7 @@ describe('jobs/api: a job made of JSON', () => {
     // It costs no quota itself.
     const settled: number[] = [];
     api.broken.take = async () => ({
-      ...{ allowed: true, headers: {}, settle: (status) => settled.push(status), charge: () => ({}) },
+      ...{ allowed: true, settle: (status) => settled.push(status), charge: () => ({}) },
     });
     await post({ service, inputs: [{}] });
     expect(settled).to.deep.equal([400]);

@@ -108,8 +108,7 @@ export async function startJobApi({ maxOpenBytes = 1e9, maxResultBytes = 1e9 } =
   });
   const headers = { ratelimit: '"rate";r=1;t=1' };
   const limiter: Limiter = {
-    take: async (tenant) =>
-      broken.take?.(tenant) ?? { allowed: true, headers, settle() {}, charge: () => headers },
+    take: async (tenant) => broken.take?.(tenant) ?? { allowed: true, settle() {}, charge: () => headers },
     close: () => undefined,
   };
   const keys = { verify: async (key: string) => verdictOf(key) };

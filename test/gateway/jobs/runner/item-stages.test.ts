@@ -42,7 +42,7 @@ describe('jobs/runner, the quota of items', () => {
           seen.cpu += 1;
           return {};
         };
-        return { allowed: true, headers: {}, settle, charge };
+        return { allowed: true, settle, charge };
       },
     };
     return { limiter, seen };

@@ -56,7 +56,7 @@ export function createRunnerWorld({
   jobs = new MemoryJobs(),
   lackingMs,
   observeItem,
-  limiter = { take: async () => ({ allowed: true, headers: {}, settle() {}, charge: () => ({}) }) },
+  limiter = { take: async () => ({ allowed: true, settle() {}, charge: () => ({}) }) },
 }: WorldOptions = {}) {
   /** Tasks that run, oldest first. */
   const running: RunningTask[] = [];
