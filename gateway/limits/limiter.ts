@@ -6,7 +6,6 @@ import {
   burstWindowS,
   createMemoryRate,
   createQuotaLedger,
-  type QuotaAccount,
   type QuotaTables,
   type RateState,
   rateWindowS,
