@@ -33,9 +33,9 @@ const graces = [
 ] as const;
 
 const keyLimits = [
-  ['rate', 'Requests a second'],
-  ['monthly_quota', 'Successful calls a month'],
-  ['monthly_cpu_ms', 'CPU a month, in milliseconds'],
+  ['rate', 'Calls a second'],
+  ['monthly_quota', 'Calls a month'],
+  ['monthly_cpu_ms', 'Milliseconds of CPU a month'],
 ] as const;
 
 /** What can be done to a key in one step, with what it says after. */

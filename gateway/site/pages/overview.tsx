@@ -1,13 +1,16 @@
 import { Icon } from '../../http/page-shell.js';
+import { dayMs } from '../../usage/store.js';
 import { get, type PageCall } from '../page.js';
 import type { HealthFact } from '../site.js';
 import { Page } from './document.js';
 import { formatCount, formatDuration, Notice, Table } from './elements.js';
 import { Sparkline } from './figures.js';
 import { Chips } from './lists.js';
+import { NoticeTable } from './notices.js';
 import { daysAgo, fillDays, formatShare, Traffic } from './traffic.js';
 
 const tenantsShown = 10;
+const noticesShown = 3;
 
 export const overviewPages = [get.operator('/overview', overviewPage)];
 
@@ -23,11 +26,13 @@ async function overviewPage({ site, query }: PageCall) {
   const now = site.now();
   const today = daysAgo(now, 0);
   const by = (['errors', 'cpu_ms'] as const).find((order) => order === query.get('by')) ?? 'calls';
-  const [days, { tenants }, steps] = await Promise.all([
+  const [days, { tenants }, { notices }, steps] = await Promise.all([
     site.figures.days({ from: daysAgo(now, 7), to: today }),
     site.admin.listTenants({ sort: by, order: 'desc', limit: tenantsShown }),
+    site.notices.list({ limit: noticesShown }),
     firstSteps(site),
   ]);
+  const recent = notices.filter(({ at }) => Date.parse(at) > now - 7 * dayMs);
   const rows = await Promise.all(
     tenants
       .filter((tenant) => tenant[by] > 0)
@@ -41,6 +46,13 @@ async function overviewPage({ site, query }: PageCall) {
       <Health facts={site.health()} />
       {steps.some(({ done }) => !done) && <FirstSteps steps={steps} />}
       <Traffic rows={days} now={now} />
+      {recent.length > 0 && (
+        <div class="list-head">
+          <h2>Notices</h2>
+          <a href="/notices">All notices</a>
+        </div>
+      )}
+      <NoticeTable notices={recent} ofAll />
       {rows.length > 0 && (
         <div class="list-head">
           <h2>Tenants, last 7 days</h2>

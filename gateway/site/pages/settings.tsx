@@ -7,6 +7,7 @@ import { ConfirmDialog, ConfirmPage } from './confirm.js';
 import { Page } from './document.js';
 import {
   Choices,
+  type Column,
   Facts,
   Field,
   Form,
@@ -132,12 +133,16 @@ async function settingsPage(call: TenantCall) {
   const { site, tenant, query, visitor, mayChange } = call;
   const { name, id } = tenant;
   const isStaff = visitor.role !== null;
-  const [used, plans] = await Promise.all([site.admin.limitUse(id), isStaff ? site.admin.plans() : []]);
+  const [use, plans] = await Promise.all([site.admin.limitUse(id), isStaff ? site.admin.plans() : []]);
+  const used: Partial<Record<LimitField, number>> = { monthly_quota: use.calls, monthly_cpu_ms: use.cpu_ms };
   const { in_force: inForce } = viewTenant(tenant, site.defaults);
   const sources = { tenant: 'own value', plan: `plan ${tenant.plan?.name}`, gateway: 'gateway’s default' };
-  const useOf: Partial<Record<LimitField, number>> = {
-    monthly_quota: used.calls,
-    monthly_cpu_ms: used.cpu_ms,
+  const usedColumn: Column<LimitText> = {
+    head: 'Used this month',
+    cell: ([field]) => {
+      const format = field === 'monthly_cpu_ms' ? formatDuration : formatCount;
+      return <Bar used={used[field] ?? 0} limit={inForce[field].value} format={format} />;
+    },
   };
   return (
     <Page tenant={name} title={`Settings of ${name}`}>
@@ -162,11 +167,8 @@ async function settingsPage(call: TenantCall) {
                 ),
               },
               { head: 'Value', cell: ([field]) => limitText(field, inForce[field].value) },
-              { head: 'From', cell: ([field]) => sources[inForce[field].from] },
-              {
-                head: 'Used this month',
-                cell: ([field]) => <Used field={field} used={useOf[field]} limit={inForce[field].value} />,
-              },
+              { head: 'From', priority: 2, cell: ([field]) => sources[inForce[field].from] },
+              ...(fields.some(([field]) => field in used) ? [usedColumn] : []),
             ]}
           />
         </section>
@@ -175,12 +177,6 @@ async function settingsPage(call: TenantCall) {
       {isStaff && mayChange && <Administration call={call} plans={plans.map((plan) => plan.name)} />}
     </Page>
   );
-}
-
-function Used(props: { field: LimitField; used: number | undefined; limit: number | null }) {
-  const { field, used, limit } = props;
-  if (used === undefined) return <span class="quiet">–</span>;
-  return <Bar used={used} limit={limit} format={field === 'monthly_cpu_ms' ? formatDuration : formatCount} />;
 }
 
 function Details({ tenant }: Pick<TenantCall, 'tenant'>) {
