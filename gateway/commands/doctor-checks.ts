@@ -19,6 +19,7 @@ import { closeServer, listen } from '../http/server.js';
 import { requireFree } from '../jobs/results/folder-store.js';
 import { openS3Results } from '../jobs/results/s3-store.js';
 import { migrations } from '../migrations.js';
+import { checkOperatorUrl } from '../notices/watch.js';
 import { loadRegistry } from '../plugins/load-registry.js';
 import { builtinPlugins, version } from '../plugins/paths.js';
 import { masterFile, readMaster } from '../signing/signing-secrets.js';
@@ -63,6 +64,7 @@ const checks: Check[] = [
   ['ports', ['host', 'port', 'connectHost', 'connectPort'], checkPorts],
   ['plugins', ['pluginDirs'], checkPlugins],
   ['pictures', ['imageEngine', 'fonts'], checkPictures],
+  ['notices', ['noticesUrl', 'webhookOrigins'], checkNotices],
   ['results', ['resultsUrl'], checkResults],
   ['threads', ['poolThreads', 'processes'], checkThreads],
 ];
@@ -279,6 +281,12 @@ async function checkPictures({ config, versions }: Surroundings): Promise<Found[
   if (loaded.fallbackReason === undefined) return [ok(text), ...found];
   const remedy = 'Install sharp for this platform, or set HELPER_IMAGE_ENGINE=jimp.';
   return [slow(`${text}, since sharp cannot be loaded: ${loaded.fallbackReason}`, remedy), ...found];
+}
+
+function checkNotices({ config }: Surroundings): Found[] {
+  return [
+    ok(checkOperatorUrl(config) === null ? 'on the site alone' : 'to HELPER_NOTICES_URL, and on the site'),
+  ];
 }
 
 const storeMs = 5_000;

@@ -145,18 +145,18 @@ export function printJson(stdout: Terminal['stdout'], value: unknown, indent?: n
 
 /** A table below its headings, without colours and borders, so that `grep` and `awk` can read it (packages for tables draw both). */
 export function formatTable(headings: string[], rows: string[][]): string {
-  return columns([headings, ...rows]).join('\n');
+  const isNumber = headings.map((_, at) => rows.every((row) => /^(?:-|\d+(?:\.\d+)?)$/.test(row[at] ?? '')));
+  return columns([headings, ...rows], isNumber).join('\n');
 }
 
-/** Lines with aligned columns. Invisible characters are shown as their codes. */
-export function columns(rows: readonly (readonly string[])[]): string[] {
+/** Lines with aligned columns, some `toTheRight`. Invisible characters are shown as their codes. */
+export function columns(rows: readonly (readonly string[])[], toTheRight: readonly boolean[] = []): string[] {
   const cells = rows.map((row) => row.map(escapeInvisible));
   const widthOf = (cell = '') => [...cell].length;
   const widths = (cells[0] ?? []).map((_, at) => Math.max(...cells.map((row) => widthOf(row[at]))));
-  return cells.map((row) =>
-    row
-      .map((cell, at) => cell + ' '.repeat((widths[at] ?? 0) - widthOf(cell)))
-      .join('  ')
-      .trimEnd(),
-  );
+  function align(cell: string, at: number): string {
+    const space = ' '.repeat((widths[at] ?? 0) - widthOf(cell));
+    return toTheRight[at] ? space + cell : cell + space;
+  }
+  return cells.map((row) => row.map(align).join('  ').trimEnd());
 }

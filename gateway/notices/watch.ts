@@ -80,7 +80,11 @@ export function openNotices(options: NoticesOptions) {
   };
 }
 
-function checkOperatorUrl({ noticesUrl, webhookOrigins }: NoticesOptions['config']): string | null {
+/** Where the operator's notices go; null for nowhere. Throws a `ConfigError` for what they may not be sent to. */
+export function checkOperatorUrl({
+  noticesUrl,
+  webhookOrigins,
+}: Pick<Config, 'noticesUrl' | 'webhookOrigins'>): string | null {
   if (noticesUrl === undefined) return null;
   try {
     return checkUrl(noticesUrl, parseExemptOrigins(webhookOrigins)).url.href;

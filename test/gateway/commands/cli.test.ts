@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { Command } from 'commander';
+import { completeCommand, placeOf } from '../../../gateway/commands/completion.js';
 import { fixture } from '../../fixtures.js';
 import { codesIn, readText, rowsOf } from '../../readme.js';
 import { documentOf } from '../docs/openapi/document-of.js';
@@ -23,8 +24,15 @@ describe('the command line', function () {
   }
 });
 
+let reading: Promise<Command> | undefined;
+
 /** The command line as `cli.ts` puts it together, caught in the moment in which it would run. */
-async function readProgram(): Promise<Command> {
+function readProgram(): Promise<Command> {
+  reading ??= catchProgram();
+  return reading;
+}
+
+async function catchProgram(): Promise<Command> {
   const run = Command.prototype.parseAsync;
   let program: Command | undefined;
   Command.prototype.parseAsync = async function caught() {
@@ -58,6 +66,17 @@ describe('the commands', function () {
       .filter(([command]) => command?.startsWith('`'))
       .map(([command, options]) => [...codesIn(command), ...codesIn(options).sort()].join(' '));
     expect(documented).to.have.members(commandsOf(await readProgram()));
+  });
+
+  it('are completed by the shell, each with its options, and files where a file is wanted', async () => {
+    const program = await readProgram();
+    const complete = (...words: string[]) =>
+      completeCommand(placeOf(program, words.slice(0, -1)), words.at(-1) ?? '');
+    const values = (...words: string[]) => complete(...words).candidates.map(({ value }) => value);
+    const visible = program.createHelp().visibleCommands(program);
+    expect(values('')).to.deep.equal(visible.map((each) => each.name()));
+    expect(values('apply', '--')).to.include.members(['--file', '--dry-run', '--json']);
+    expect(complete('apply', '--file', '').rest).to.equal('files');
   });
 
   it('openapi prints what a gateway with these plugins would serve, and nothing else', async () => {

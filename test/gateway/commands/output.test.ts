@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type Answer, answer } from '../../../gateway/commands/output.js';
+import { type Answer, answer, formatTable } from '../../../gateway/commands/output.js';
 
 const evil = 'a\u001b[2J\u009b31m\u202eb';
 
@@ -30,5 +30,24 @@ describe("a command's output", () => {
     expect((await printed(false, false, work)).stdout).to.equal(`${evil}\n`);
     for (const isTTY of [true, false])
       expect(JSON.parse((await printed(isTTY, true, work)).stdout).data).to.deep.equal({ evil });
+  });
+
+  it('has its failure beside the result', async () => {
+    const failure = { code: 'conflict', message: 'the rest failed' };
+    const half = async () => ({ data: { half: 1 }, result: 'half', failure });
+    expect(await printed(false, false, half)).to.deep.equal({
+      stdout: 'half\n',
+      stderr: 'Error: the rest failed\n',
+    });
+    const { stdout } = await printed(false, true, half);
+    expect(JSON.parse(stdout)).to.deep.equal({ ok: false, error: failure, data: { half: 1 } });
+  });
+
+  it('has tables with numbers to the right', () => {
+    const rows = [
+      ['a', '1000', 'x'],
+      ['bb', '9', '-'],
+    ];
+    expect(formatTable(['NAME', 'N', 'T'], rows)).to.equal('NAME     N  T\na     1000  x\nbb       9  -');
   });
 });
