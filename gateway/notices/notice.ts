@@ -24,12 +24,14 @@ export interface Noticed {
 }
 
 /** What is worth a notice now. */
-export interface Found extends Noticed {
+export interface Found extends Pick<Noticed, 'type'> {
   /** What is noticed once: one of a name is stored, whichever process finds it, and however often. */
   name: string;
   noticeUrl: string | null;
   /** Of a budget; the names of its notices in this month begin with `prefix`. */
   budget?: BudgetUse & { prefix: string };
+  /** Called for what is new alone: most of what a look finds is not. */
+  describe(): Noticed['data'];
 }
 
 interface BudgetUse {
@@ -44,7 +46,12 @@ export interface NoticedTenant {
   notice_url: string | null;
 }
 
-const count = new Intl.NumberFormat('en').format;
+const { format: count } = new Intl.NumberFormat('en');
+const { format: nameMonth } = new Intl.DateTimeFormat('en', {
+  month: 'long',
+  year: 'numeric',
+  timeZone: 'UTC',
+});
 
 /** The limits of a month that are watched: their names in the API, what they count, and how many of a unit make one shown. */
 export const budgets = {
@@ -60,18 +67,20 @@ export function budgetNotice(
 ): Found | undefined {
   const threshold = budgetThresholds.find((percent) => used * 100 >= percent * limit);
   if (threshold === undefined) return undefined;
-  const { what, unit, per } = budgets[budget];
-  const percent = Math.floor((used * 100) / limit);
-  const figures = `${count(used / per)} of ${count(limit / per)}${unit} in ${period}`;
-  const text =
-    threshold === 100
-      ? `${tenant.name} has used up its monthly ${what}: ${figures}. Calls are refused until the month ends.`
-      : `${tenant.name} has used ${percent} % of its monthly ${what}: ${figures}.`;
   const prefix = `tenant.budget ${tenant.id} ${budget} ${period} `;
   return {
     ...{ type: 'tenant.budget', name: `${prefix}${limit} ${threshold}`, noticeUrl: tenant.notice_url },
-    data: { ...named(tenant), budget, limit, used, percent, threshold, period, text },
     budget: { limit, used, threshold, prefix },
+    describe() {
+      const { what, unit, per } = budgets[budget];
+      const percent = Math.floor((used * 100) / limit);
+      const figures = `${count(used / per)} of ${count(limit / per)}${unit} in ${nameMonth(new Date(period))}`;
+      const text =
+        threshold === 100
+          ? `${tenant.name} has used up its monthly ${what}: ${figures}. Calls are refused until the month ends.`
+          : `${tenant.name} has used ${percent} % of its monthly ${what}: ${figures}.`;
+      return { ...named(tenant), budget, limit, used, percent, threshold, period, text };
+    },
   };
 }
 
@@ -98,20 +107,24 @@ export interface ExpiringKey extends NoticedTenant {
 export function keyNotice(found: ExpiringKey, now: number): Found | undefined {
   const { key, label, created_at, expires_at, notice_url: noticeUrl } = found;
   const left = expires_at - now;
-  const day = iso(expires_at).slice(0, 10);
-  const data = { ...named(found), key, label, expires_at: iso(expires_at) };
-  const subject = `The key ${label === null ? key : `${label} (${key})`} of ${found.name}`;
+  function describe(end: (day: string) => string) {
+    const time = iso(expires_at);
+    const subject = `The key ${label === null ? key : `${label} (${key})`} of ${found.name}`;
+    const text = `${subject} ${end(time.slice(0, 10))}.`;
+    return { ...named(found), key, label, expires_at: time, text };
+  }
   if (left <= 0) {
-    const text = `${subject} expired on ${day}.`;
     const name = `key.expired ${key} ${expires_at}`;
-    return { type: 'key.expired', name, noticeUrl, data: { ...data, text } };
+    return { type: 'key.expired', name, noticeUrl, describe: () => describe((day) => `expired on ${day}`) };
   }
   const threshold = expiryThresholds.find((days) => left <= days * dayMs);
   if (threshold === undefined || expires_at - threshold * dayMs <= created_at) return undefined;
   const days_left = Math.ceil(left / dayMs);
-  const text = `${subject} expires in ${days_left} ${days_left === 1 ? 'day' : 'days'}, on ${day}.`;
-  const name = `key.expiring ${key} ${expires_at} ${threshold}`;
-  return { type: 'key.expiring', name, noticeUrl, data: { ...data, days_left, text } };
+  const inDays = days_left === 1 ? '1 day' : `${days_left} days`;
+  return {
+    ...{ type: 'key.expiring', name: `key.expiring ${key} ${expires_at} ${threshold}`, noticeUrl },
+    describe: () => ({ ...describe((day) => `expires in ${inDays}, on ${day}`), days_left }),
+  };
 }
 
 /** Deliveries of a tenant, or of the operator, to one url. */
@@ -129,13 +142,20 @@ export interface FailingWebhook {
 export function webhookNotice({ name: tenant, ...found }: FailingWebhook, now: number): Found {
   const { tenant_id, notice_url: noticeUrl, url, waiting, attempts, since } = found;
   const { host } = new URL(url);
-  const of = tenant === null ? { tenant, tenant_id: null } : { tenant, tenant_id };
-  const begun = `${iso(since).slice(0, 16).replace('T', ' ')} UTC`;
-  const figures = `${count(waiting)} waiting, up to ${attempts} attempts`;
-  const text = `Webhooks of ${tenant ?? 'the operator'} to ${host} have failed since ${begun}: ${figures}.`;
-  const name = `webhook.failing ${tenant_id} ${host} ${iso(now).slice(0, 10)}`;
-  const data = { ...of, host, waiting, attempts, since: iso(since), text };
-  return { type: 'webhook.failing', name, noticeUrl, data };
+  return {
+    ...{
+      type: 'webhook.failing',
+      name: `webhook.failing ${tenant_id} ${host} ${iso(now).slice(0, 10)}`,
+      noticeUrl,
+    },
+    describe() {
+      const of = tenant === null ? { tenant, tenant_id: null } : { tenant, tenant_id };
+      const begun = `${iso(since).slice(0, 16).replace('T', ' ')} UTC`;
+      const figures = `${count(waiting)} waiting, up to ${attempts} attempts`;
+      const text = `Webhooks of ${tenant ?? 'the operator'} to ${host} have failed since ${begun}: ${figures}.`;
+      return { ...of, host, waiting, attempts, since: iso(since), text };
+    },
+  };
 }
 
 function named({ id, name }: NoticedTenant) {

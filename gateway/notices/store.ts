@@ -112,9 +112,8 @@ export function createNoticeStore({ kind, run, change }: Access<NoticeTables>) {
   }
 
   /** False where there is a notice of this name. */
-  async function insert(trx: Transaction<NoticeTables>, { name, type, data }: notice.Found, at: number) {
-    const values = { name, at, type, tenant_id: data.tenant_id, data: JSON.stringify(data) };
-    const query = trx.insertInto('notices').values(values);
+  async function insert(trx: Transaction<NoticeTables>, row: Omit<NoticeRow, 'id'>) {
+    const query = trx.insertInto('notices').values(row);
     const { numInsertedOrUpdatedRows } = await query
       .onConflict((conflict) => conflict.column('name').doNothing())
       .executeTakeFirstOrThrow();
@@ -144,9 +143,12 @@ export function createNoticeStore({ kind, run, change }: Access<NoticeTables>) {
         if (kind === 'postgres') await sql`select pg_advisory_xact_lock(${noticeLock}::bigint)`.execute(trx);
         let added = 0;
         for (const each of found) {
-          if (!(await isNews(trx, each)) || !(await insert(trx, each, at))) continue;
+          if (!(await isNews(trx, each))) continue;
+          const { type, name, noticeUrl } = each;
+          const data = each.describe();
+          const row = { name, at, type, tenant_id: data.tenant_id, data: JSON.stringify(data) };
+          if (!(await insert(trx, row))) continue;
           added += 1;
-          const { type, data, noticeUrl } = each;
           const payload = JSON.stringify({ type, timestamp: iso(at), data });
           for (const [tenant_id, url] of [
             [data.tenant_id, noticeUrl],

@@ -27,9 +27,9 @@ export const noticePages = [
 const types = [
   ['', 'All'],
   ['tenant.budget', 'Budgets'],
-  ['key.expiring', 'Keys that expire'],
+  ['key.expiring', 'Expiring keys'],
   ['key.expired', 'Expired keys'],
-  ['webhook.failing', 'Failing webhooks'],
+  ['webhook.failing', 'Webhooks'],
 ] as const;
 
 async function list({ site, query }: PageCall, tenantId?: string) {
@@ -38,7 +38,9 @@ async function list({ site, query }: PageCall, tenantId?: string) {
   const { notices, next } = await readList(() => site.notices.list({ ...asked, limit: 50 }, tenantId));
   return (
     <>
-      <Chips name="type" label="Type" options={types} />
+      <div class="list-head">
+        <Chips name="type" label="Type" options={types} />
+      </div>
       <Empty of={notices} title="No notices">
         There is one when a tenant has used 50, 80 and 100 % of a monthly limit; 30, 7 and 1 days before a key
         expires, and when it has; and once a day where webhooks fail.
@@ -84,8 +86,8 @@ function TenantReceiver({ site, tenant: { notice_url: url } }: TenantCall) {
   return (
     <p class="lead">
       {url === null
-        ? 'They are sent nowhere: an operator can set a notice address for this tenant.'
-        : `They are sent to ${new URL(url).host} as webhooks, signed with the tenant's webhook secret.`}
+        ? 'Notices are only listed here: an operator can set an address that they are sent to.'
+        : `Notices are sent to ${new URL(url).host} as webhooks, signed with the secret on the page Webhooks.`}
     </p>
   );
 }
@@ -96,15 +98,17 @@ function Receiver({ site }: PageCall) {
   return (
     <>
       <p class="lead">
-        A tenant's are sent to its notice address.{' '}
+        A tenant's notices are sent to its own notice address.{' '}
         {host === undefined
           ? 'To get all of them yourself, set '
-          : `All of them are sent to ${host} too, as of `}
+          : `All of them are sent to ${host} as well: that is `}
         <code>HELPER_NOTICES_URL</code>.
       </p>
       {host !== undefined && (
         <Form action="/notices/secret" class="inline">
-          <button type="submit">Show the secret that signs yours</button>
+          <button type="submit" class="small quiet-button">
+            Show the secret that signs yours
+          </button>
         </Form>
       )}
     </>

@@ -91,9 +91,9 @@ describe('notices', () =>
       await use(initech, 10, '2030-04');
       await look({ monthlyQuota: 10 });
       expect((await said()).sort()).to.deep.equal([
-        'acme has used 50 % of its monthly calls: 50 of 100 in 2030-05.',
-        'acme has used 95 % of its monthly CPU time: 1.9 of 2 s in 2030-05.',
-        'initech has used 90 % of its monthly calls: 9 of 10 in 2030-05.',
+        'acme has used 50 % of its monthly calls: 50 of 100 in May 2030.',
+        'acme has used 95 % of its monthly CPU time: 1.9 of 2 s in May 2030.',
+        'initech has used 90 % of its monthly calls: 9 of 10 in May 2030.',
       ]);
     });
 
