@@ -5,7 +5,7 @@ import { findTenant } from '../keys/tenant-changes.js';
 import { createFigures } from './figures.js';
 import { createRequestInput, type RequestLimits, type RequestTables, readRequests } from './requests.js';
 import type { UsageTables } from './store.js';
-import { createSumsInput, readSums } from './sums.js';
+import { byName, createSumsInput, readSums } from './sums.js';
 
 interface ReportOptions {
   access: Access<UsageTables & RequestTables>;
@@ -37,10 +37,13 @@ export function createUsageReports({ access, store, requests, now = Date.now }: 
     inputs,
     requestLimits: requests,
     figures: createFigures(access, now),
-    /** Sums by one or two dimensions. */
-    async usage(query: object) {
+    /** Sums by one or two dimensions; without `durations` in a quarter of the time. */
+    async usage(query: object, { durations = true } = {}) {
       const valid = requireValid(inputs.sums.check(query));
-      return named(await readSums(access, { ...valid, tenantId: await idOf(valid.tenant) }, now()));
+      const tenantId = await idOf(valid.tenant);
+      const rows = await named(await readSums(access, { ...valid, tenantId, durations }, now()));
+      // Names have another order than the ids that were read.
+      return rows.sort(byName(valid.by));
     },
     /** The last calls, newest first. */
     async requests(query: object) {

@@ -134,6 +134,7 @@ export async function createRequestTable(db: Kysely<unknown>): Promise<void> {
       status bigint not null, code text not null, ms double precision not null, dryrun bigint not null,
       constraint requests_pk primary key (tenant, at, request_id))`.execute(db);
   await sql`create index requests_at on requests (at, request_id)`.execute(db);
+  await sql`create index requests_code on requests (code, at, request_id)`.execute(db);
   await sql`create index requests_id on requests (request_id)`.execute(db);
 }
 

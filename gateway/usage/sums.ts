@@ -73,7 +73,7 @@ type Group = { names: Partial<Record<Dimension, string>>; sums: Sums };
 /** Calls of a span by one or two dimensions; `tenant` is an id, and so are tenants and keys of the rows. */
 export async function readSums(
   access: Access<UsageTables>,
-  query: SumsQuery & { tenantId?: string | undefined },
+  query: SumsQuery & { tenantId?: string | undefined; durations?: boolean },
   now: number,
 ): Promise<SumsRow[]> {
   const to = query.to ?? dayOf(now);
@@ -84,7 +84,7 @@ export async function readSums(
     throw inputError([{ field: 'by', problem: `names ${by[0]} twice` }]);
   const outer = by.filter((name): name is Column => name !== 'outcome' && name !== 'code');
   const ofFailures = outer.length < by.length;
-  const { tenantId: tenant, key, service } = query;
+  const { tenantId: tenant, key, service, durations = true } = query;
   const onKeys = key !== undefined || by.includes('key');
   // Failures of all tenants are summed up by day, helper and code alone.
   const oneByOne = onKeys || (ofFailures && by.includes('tenant'));
@@ -104,6 +104,7 @@ export async function readSums(
     tenant,
     key,
     service,
+    durations,
     ofAll: !oneByOne && tenant === undefined && !by.includes('tenant'),
   };
   const totals = await readGroups(access, onKeys ? 'usage_daily' : 'usage_rollup', outer, {
@@ -122,7 +123,7 @@ export async function readSums(
     const problem = `gives more than ${mostRows} rows; choose fewer days or one dimension`;
     throw inputError([{ field: 'by', problem }]);
   }
-  return groups.map(toRow).sort((a, b) => compareRows(a, b, by));
+  return groups.map(toRow).sort(byName(query.by));
 }
 
 interface GroupRead {
@@ -134,19 +135,19 @@ interface GroupRead {
   /** Whether to read the rows that are of all tenants together. */
   ofAll: boolean;
   withServices: boolean;
+  /** Whether to read by how long calls took, which are most of the columns. */
+  durations: boolean;
 }
 
-const countedColumns = [...countColumns, ...bucketColumns];
-const sumsOfColumns = [
-  ...countedColumns.map((column) => sql<number>`cast(sum(${sql.ref(column)}) as bigint)`.as(column)),
-  sql<number>`sum(cpu_ms)`.as('cpu_ms'),
-];
+const sumOf = (column: string) => sql<number>`cast(sum(${sql.ref(column)}) as bigint)`.as(column);
+const plainSums = [...countColumns.map(sumOf), sql<number>`sum(cpu_ms)`.as('cpu_ms')];
+const allSums = [...plainSums, ...bucketColumns.map(sumOf)];
 
 async function readGroups(
   { run }: Access<UsageTables>,
   table: UsageTableName,
   by: Column[],
-  { from, to, tenant, key, service, ofAll, withServices }: GroupRead,
+  { from, to, tenant, key, service, ofAll, withServices, durations }: GroupRead,
 ): Promise<Group[]> {
   const where: RawBuilder<unknown>[] = [sql`day between ${from} and ${to}`];
   if (tenant !== undefined) where.push(sql`tenant = ${tenant}`);
@@ -158,7 +159,7 @@ async function readGroups(
   const rows = await run((db) =>
     db
       .selectFrom(table as 'usage_failures')
-      .select([...columns, ...sumsOfColumns])
+      .select([...columns, ...(durations ? allSums : plainSums)])
       .where(sql<boolean>`${sql.join(where, sql` and `)}`)
       .$if(columns.length > 0, (query) => query.groupBy(columns))
       .limit(mostRows + 1)
@@ -222,10 +223,13 @@ export function errorsOf(sums: Pick<Figures, keyof typeof outcomes>): number {
 }
 
 /** Newest day first, then by name. */
-function compareRows(a: SumsRow, b: SumsRow, by: readonly Dimension[]): number {
-  for (const name of by) {
-    const [left = '', right = ''] = [a[name], b[name]];
-    if (left !== right) return left < right === (name === 'day') ? 1 : -1;
-  }
-  return 0;
+export function byName(by: string) {
+  const names = by.split(',') as Dimension[];
+  return function compare(a: SumsRow, b: SumsRow): number {
+    for (const name of names) {
+      const [left = '', right = ''] = [a[name], b[name]];
+      if (left !== right) return left < right === (name === 'day') ? 1 : -1;
+    }
+    return 0;
+  };
 }

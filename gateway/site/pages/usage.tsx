@@ -9,7 +9,10 @@ import { CsvLink, FilterForm, filtersOf, readFiltered } from './filters.js';
 import { Chips } from './lists.js';
 
 const daySpans = [7, 30, 90];
-/** Rows of days that unfold, the newest days'; an older day leads to a page of its own. */
+/** Rows of a table, the largest; CSV has all. */
+const rowsShown = 50;
+const rowsOfDay = 20;
+/** Rows of all days that unfold, the newest ones; an older day leads to a page of its own. */
 const rowsUnfolding = 250;
 
 /** Usage of a tenant, and of all. */
@@ -29,20 +32,22 @@ async function usagePage({ site: { reports, now }, query, path }: PageCall, tena
   );
   const offered = ['service', tenant === undefined ? 'tenant' : 'key', 'outcome'] as const;
   const by = offered.find((name) => name === query.get('by')) ?? 'service';
-  const read = (by: string) => reports.usage({ from, to, by, ...(tenant !== undefined && { tenant }) });
+  const span = { from, to, ...(tenant !== undefined && { tenant }) };
   const { found, problem } = await readFiltered(async () => {
-    if (query.get('format') === 'csv') return { csv: await read(`day,${by}`) };
-    const byHelper = await read('day,service');
+    if (query.get('format') === 'csv') return { csv: await reports.usage({ ...span, by: `day,${by}` }) };
+    const byDay = await reports.usage({ ...span, by: 'day' });
+    const groups = sortedByCalls(await reports.usage({ ...span, by }));
+    const unfolding = Math.max(1, Math.floor(rowsUnfolding / Math.min(groups.length, rowsOfDay)));
+    const newest = byDay.slice(0, unfolding);
     return {
-      byHelper,
-      byDay: await read('day'),
-      sums: await read(''),
-      groups: await read(by),
-      byDayAndGroup: by === 'service' ? byHelper : await read(`day,${by}`),
+      ...{ byDay, groups },
+      sums: await reports.usage({ ...span, by: '' }),
+      byHelper: await reports.usage({ ...span, by: 'day,service' }, { durations: false }),
+      unfolded: await reports.usage({ ...span, from: newest.at(-1)?.day ?? to, by: `day,${by}` }),
     };
   });
   if (found?.csv) return { csv: { name: 'usage', text: toCsv(usageColumns(`day,${by}`), found.csv) } };
-  const { byHelper = [], byDay = [], sums: [sums] = [], groups = [], byDayAndGroup = [] } = found ?? {};
+  const { byHelper = [], byDay = [], sums: [sums] = [], groups = [], unfolded = [] } = found ?? {};
   const spans = daySpans.map((days) => [days, dayOf(now() - (days - 1) * dayMs)] as const);
   const page = (
     <Page tenant={tenant} title={tenant === undefined ? 'Usage' : `Usage of ${tenant}`}>
@@ -86,9 +91,18 @@ async function usagePage({ site: { reports, now }, query, path }: PageCall, tena
             />
             <CsvLink />
           </div>
-          <Table label={`Usage by ${by}`} rows={sortedByCalls(groups)} columns={columnsFor(by, tenant)} />
+          <Table
+            label={`Usage by ${by}`}
+            rows={groups.slice(0, rowsShown)}
+            columns={columnsFor(by, tenant)}
+          />
+          {groups.length > rowsShown && (
+            <p class="quiet">
+              The largest {rowsShown} of {formatCount(groups.length)}; the CSV has all.
+            </p>
+          )}
           <h2>Day by day (UTC)</h2>
-          <Days days={byDay} groups={byDayAndGroup} by={by} tenant={tenant} path={path} />
+          <Days days={byDay} groups={unfolded} by={by} tenant={tenant} path={path} />
         </>
       )}
     </Page>
@@ -149,12 +163,10 @@ interface DaysProps {
 /** Days, newest first, of which the newest unfold. */
 function Days({ days, groups, by, tenant, path }: DaysProps) {
   const columns = columnsFor(by, tenant);
-  let rows = 0;
   return (
     <div class="days">
       {days.map((day) => {
         const own = sortedByCalls(groups.filter((row) => row.day === day.day));
-        rows += own.length;
         const line = [
           `${formatCount(day.calls)} calls`,
           `${formatCount(day.errors)} errors`,
@@ -168,14 +180,14 @@ function Days({ days, groups, by, tenant, path }: DaysProps) {
             ))}
           </>
         );
-        return rows > rowsUnfolding ? (
+        return own.length === 0 ? (
           <a key={day.day} href={`${path}?from=${day.day}&to=${day.day}&by=${by}`}>
             {text}
           </a>
         ) : (
           <details key={day.day}>
             <summary>{text}</summary>
-            <Table label={`${day.day} by ${by}`} rows={own} columns={columns} />
+            <Table label={`${day.day} by ${by}`} rows={own.slice(0, rowsOfDay)} columns={columns} />
           </details>
         );
       })}
