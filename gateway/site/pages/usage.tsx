@@ -13,7 +13,7 @@ const daySpans = [7, 30, 90];
 const rowsShown = 50;
 const rowsOfDay = 20;
 /** Rows of all days that unfold, the newest ones; an older day leads to a page of its own. */
-const rowsUnfolding = 250;
+const rowsUnfolding = 150;
 
 /** Usage of a tenant, and of all. */
 export const usagePages = [
@@ -196,7 +196,7 @@ function Days({ days, groups, by, tenant, path }: DaysProps) {
 }
 
 /** As many bars as a page can hold: a long span has one for several days. */
-const mostBars = 400;
+const mostBars = 280;
 
 /** What the chart shows of a span: rows by helper, the small ones as one, and its days or the first days of several. */
 function chartOf(byHelper: readonly Row[], from: string, to: string): ChartProps {
