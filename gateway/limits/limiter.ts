@@ -269,7 +269,8 @@ function refuseMonth(
   month: Month,
   lack?: 'reserved' | 'used up',
 ) {
-  const limit = lack ? `quota of ${limits.monthlyQuota} calls` : `CPU budget of ${limits.monthlyCpuMs} ms`;
+  const calls = limits.monthlyQuota === 1 ? '1 call' : `${limits.monthlyQuota} calls`;
+  const limit = lack ? `quota of ${calls}` : `CPU budget of ${limits.monthlyCpuMs} ms`;
   return {
     ...{ allowed: false as const, code: 'quota_exceeded' as const, retryAfter: month.left },
     headers: rateLimitFields(states, month),

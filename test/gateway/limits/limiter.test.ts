@@ -136,7 +136,7 @@ for (const { name, there, options } of backends) {
       const headers = { 'RateLimit-Policy': '"quota";q=1;w=2419200', RateLimit: '"quota";r=0;t=30' };
       expect(headersOf(granted)).to.deep.equal(headers);
       const message =
-        "The tenant's monthly quota of 1 calls is used up; the next month begins at 2025-03-01T00:00:00.000Z.";
+        "The tenant's monthly quota of 1 call is used up; the next month begins at 2025-03-01T00:00:00.000Z.";
       expect(refused).to.deep.include({ allowed: false, code: 'quota_exceeded', retryAfter: 30, message });
       await other.close();
     });

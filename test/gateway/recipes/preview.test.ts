@@ -51,7 +51,7 @@ describe('recipes/preview', () => {
     const own = '/tenants/previews/recipes';
     expect((await preview({ input: '{"width": 60}' }, own)).status).to.equal(200);
     const refused = await preview({ input: '{"width": 60}' }, own);
-    expect([refused.status, refused.html.includes('quota of this tenant is used up')]).to.deep.equal([
+    expect([refused.status, refused.html.includes('monthly quota of 1 call is used up')]).to.deep.equal([
       400,
       true,
     ]);
