@@ -141,7 +141,7 @@ export function Table<Row>(props: {
             <tr key={index}>
               {columns.map((column) =>
                 column.rowHead ? (
-                  <th scope="row" key={column.head}>
+                  <th scope="row" class={column.class} key={column.head}>
                     {column.cell(row)}
                   </th>
                 ) : (

@@ -273,7 +273,7 @@ function PeopleTable(props: PeopleTableProps) {
 }
 
 const personColumns: Column<Person>[] = [
-  { head: 'E-mail', rowHead: true, cell: (person) => <Email person={person} /> },
+  { head: 'E-mail', rowHead: true, class: 'wraps', cell: (person) => <Email person={person} /> },
   { head: 'Name', priority: 3, cell: ({ name }) => name },
   { head: 'Role', cell: ({ role }) => roleNames[role] },
   { head: 'Second factor', priority: 2, cell: ({ second_factor }) => (second_factor ? 'yes' : 'no') },
@@ -340,7 +340,7 @@ function OpenInvitations({ base, invitations }: { base: string; invitations: rea
         columns={[
           { head: 'For', rowHead: true, cell: ({ note }) => note },
           { head: 'Role', cell: ({ role }) => role && roleNames[role] },
-          { head: 'Made by', cell: ({ created_by }) => created_by },
+          { head: 'Made by', priority: 2, cell: ({ created_by }) => created_by },
           { head: 'Runs out', cell: ({ expires_at }) => <Moment at={expires_at} /> },
           { head: 'Cancel', hiddenHead: true, cell: cancellation },
         ]}

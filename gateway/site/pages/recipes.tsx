@@ -92,8 +92,8 @@ async function listPage(call: TenantCall) {
             cell: ({ name }) => <a href={`${listHref(call)}/${name}`}>{name}</a>,
           },
           { head: 'Summary', cell: ({ summary }) => summary },
-          { head: 'Steps', cell: ({ steps }) => steps.map(({ use }) => use).join(', ') },
-          { head: 'Changed', cell: ({ updated_at }) => <Moment at={updated_at} /> },
+          { head: 'Steps', priority: 2, cell: ({ steps }) => steps.map(({ use }) => use).join(', ') },
+          { head: 'Changed', priority: 2, cell: ({ updated_at }) => <Moment at={updated_at} /> },
         ]}
       />
       <p class="inline">

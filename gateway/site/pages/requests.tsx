@@ -87,9 +87,14 @@ function columnsFor(tenant: string | undefined) {
           },
         ]
       : []),
-    { head: 'Helper', cell: ({ service }: Request) => <FilterLink name="service" value={service} /> },
+    {
+      head: 'Helper',
+      class: 'wraps',
+      cell: ({ service }: Request) => <FilterLink name="service" value={service} />,
+    },
     {
       head: 'Status',
+      class: 'wraps',
       cell: ({ status, code, dryrun }: Request) => (
         <>
           <span class={`state ${status < 400 ? 'good' : status < 500 ? 'warn' : 'bad'}`}>{status}</span>{' '}
@@ -97,7 +102,7 @@ function columnsFor(tenant: string | undefined) {
         </>
       ),
     },
-    { head: 'Time', number: true, cell: ({ ms }: Request) => formatDuration(ms) },
+    { head: 'Time', number: true, priority: 2 as const, cell: ({ ms }: Request) => formatDuration(ms) },
     {
       head: 'Key',
       priority: 2 as const,

@@ -37,7 +37,11 @@ async function tokensPage({ site, query }: UserCall) {
           { head: 'Label', rowHead: true, cell: ({ label }) => label },
           { head: 'Role', cell: ({ role }) => roleNames[role] },
           { head: 'Expires', cell: ({ expires_at }) => <Moment at={expires_at} none="never" /> },
-          { head: 'Last used', cell: ({ last_used_at }) => <Moment at={last_used_at} none="never" /> },
+          {
+            head: 'Last used',
+            priority: 2,
+            cell: ({ last_used_at }) => <Moment at={last_used_at} none="never" />,
+          },
           { head: 'Made', priority: 2, cell: ({ created_at }) => <Moment at={created_at} /> },
           { head: 'By', priority: 3, cell: ({ created_by }) => created_by },
           {

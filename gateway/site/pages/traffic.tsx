@@ -83,7 +83,7 @@ export function Traffic({ rows, now }: { rows: readonly DayFigures[]; now: numbe
   const shown = days.slice(1);
   return (
     <div class="traffic">
-      <h2>Today, and a day of the week before</h2>
+      <h2>Today (UTC), and a day of the week before</h2>
       <Stats stats={stats.map(({ note, ...stat }) => ({ ...stat, note: `before: ${note}` }))} />
       {shown.some(({ calls }) => calls > 0) && (
         <UsageChart rows={shown.flatMap(parts)} days={shown.map(({ day }) => day)} />

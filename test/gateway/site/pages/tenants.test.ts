@@ -41,11 +41,11 @@ describe('site: tenants, their settings and plans', () => {
     await site.admin.editTenant('acme', { plan: 'team', monthly_quota: 900 }, 'test');
     for (const browser of [operator, member]) {
       const { html } = await browser.get(settings);
-      expect(html).to.match(/>20<\/td><td>plan team/);
+      expect(html).to.match(/>20<\/td><td class="priority-2">plan team/);
       expect(html)
-        .to.match(/>900<\/td><td>own value/)
+        .to.match(/>900<\/td><td class="priority-2">own value/)
         .and.to.include('0 of 900 (0 %)');
-      expect(html).to.match(/>100<\/td><td>gateway’s default/);
+      expect(html).to.match(/>100<\/td><td class="priority-2">gateway’s default/);
     }
     expect((await member.get(settings)).html).not.to.include(`action="${settings}`);
   });
