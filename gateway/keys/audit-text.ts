@@ -49,7 +49,8 @@ const words: Record<AuditAction, string | ((of: Subject) => string)> = {
   'member.remove': ({ group, detail }) => `removed ${textOf(detail.email)} from ${group}`,
   'member.role': ({ group, detail: { email, role, before } }) =>
     `made ${textOf(email)} ${textOf(role)} of ${group}${before ? `, who was ${textOf(before)}` : ''}`,
-  'account.sign_in': 'signed in',
+  'account.sign_in': ({ detail: { address, through } }) =>
+    `signed in from ${textOf(address)}${through ? ` through ${textOf(through)}` : ''}`,
   'account.sign_in_failed': 'failed to sign in',
   'account.change_password': 'changed their password',
   'account.connect': 'connected an account',

@@ -6,6 +6,8 @@ interface Filter {
   name: string;
   label: string;
   type?: 'text' | 'date';
+  /** What holds where the address does not say. */
+  standard?: string;
   /** Values to choose from, with their texts; the first of the list is no choice. */
   options?: readonly (readonly [value: string, text: string])[];
 }
@@ -21,7 +23,7 @@ export function FilterForm({ label, filters }: { label: string; filters: readonl
       {[...query].map(([name, value]) =>
         names.has(name) ? null : <input type="hidden" name={name} value={value} key={name} />,
       )}
-      {filters.map(({ name, label, type = 'text', options }) => (
+      {filters.map(({ name, label, type = 'text', standard = '', options }) => (
         <label key={name} for={`filter-${name}`}>
           {label}
           {options ? (
@@ -37,7 +39,7 @@ export function FilterForm({ label, filters }: { label: string; filters: readonl
               id={`filter-${name}`}
               type={type as 'text'}
               name={name}
-              value={query.get(name) ?? ''}
+              value={query.get(name) ?? standard}
               maxLength={200}
             />
           )}

@@ -68,8 +68,8 @@ async function usagePage({ site: { reports, now }, query, path }: PageCall, tena
       <FilterForm
         label="Days"
         filters={[
-          { name: 'from', label: 'From', type: 'date' },
-          { name: 'to', label: 'To', type: 'date' },
+          { name: 'from', label: 'From', type: 'date', standard: from },
+          { name: 'to', label: 'To', type: 'date', standard: to },
         ]}
       />
       {problem && <Notice kind="bad">{problem}</Notice>}
@@ -111,6 +111,7 @@ async function usagePage({ site: { reports, now }, query, path }: PageCall, tena
 }
 
 const sortedByCalls = (rows: readonly Row[]) => rows.toSorted((a, b) => b.calls - a.calls);
+const countOf = (count: number, what: string) => `${formatCount(count)} ${what}${count === 1 ? '' : 's'}`;
 const formatMs = (ms: number | null) => (ms === null ? '–' : formatDuration(ms));
 
 /** The figures of a row. */
@@ -168,8 +169,8 @@ function Days({ days, groups, by, tenant, path }: DaysProps) {
       {days.map((day) => {
         const own = sortedByCalls(groups.filter((row) => row.day === day.day));
         const line = [
-          `${formatCount(day.calls)} calls`,
-          `${formatCount(day.errors)} errors`,
+          countOf(day.calls, 'call'),
+          countOf(day.errors, 'error'),
           `p95 ${formatMs(day.p95_ms)}`,
         ];
         const text = (

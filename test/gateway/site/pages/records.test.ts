@@ -35,7 +35,7 @@ describe('site: usage, requests and the audit log', () => {
 
   it('shows usage by helper, key and outcome, and day by day', async () => {
     const page = await html('/tenants/acme/usage');
-    for (const text of ['media/add-border', 'text/a', '2 calls', '1 errors', '<details>'])
+    for (const text of ['media/add-border', 'text/a', '2 calls', '1 error<', '<details>'])
       expect(page).to.include(text);
     expect(await html('/tenants/acme/usage?by=key'))
       .to.include('=web &quot;shop&quot;')
