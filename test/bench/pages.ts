@@ -6,12 +6,12 @@ import { pageRoutes } from '../../gateway/site/app.js';
 import { createPostgresDatabase, onPostgres } from '../gateway/databases.js';
 import { servingPid, startGatewayProcess } from '../gateway/harness.js';
 import { master } from '../gateway/signing/signing.js';
+import { addressesOf } from '../gateway/site/addresses.js';
 import { type BrowserLike, signedIn } from '../gateway/site/browser-like.js';
 import { atFullCost } from '../gateway/site/quick-passwords.js';
 import { atMost, cpuMsOf, type Goal, printGoals, printTable } from './measure.js';
 import type { SeedPlace } from './seed/bulk.js';
-import type { SeedTenant } from './seed/tenants.js';
-import { type Seeded, seed } from './seed.js';
+import { seed } from './seed.js';
 
 /**
  * Prints how long every page of the site takes beside ten readers, who each ask for a page every few moments, on the seed of 500
@@ -40,41 +40,6 @@ interface PageCost {
   htmlBytes: number;
   /** With what it refers to. */
   firstLoadBytes: number;
-}
-
-/** A value of each part of a path, of a tenant; parts that are not here are of what only exists for a moment. */
-async function partsOf(
-  browser: BrowserLike,
-  { row, keys }: SeedTenant,
-): Promise<Record<string, string | undefined>> {
-  const found = async (list: string, pattern: RegExp) => pattern.exec((await browser.get(list)).html)?.[1];
-  const base = `/tenants/${row.name}`;
-  return {
-    ...{ tenant: row.name, key: keys.at(-1)?.row.id },
-    job: await found(`${base}/jobs`, /\/jobs\/(job_\w+)/),
-    recipe: await found(`${base}/recipes`, /\/recipes\/(?!new)([\w-]+)"/),
-    member: await found(`${base}/members`, /\/members\/([\w-]{10,})\/remove/),
-    colleague: await found('/people', /\/people\/([\w-]{10,})\/remove/),
-  };
-}
-
-/** The addresses of all pages: of the whole site, of the busiest tenant and of one in the middle. */
-async function addressesOf(browser: BrowserLike, { tenants }: Seeded): Promise<string[]> {
-  const chosen = [tenants[0], tenants[Math.floor(tenants.length / 2)]].filter(
-    (tenant) => tenant !== undefined,
-  );
-  const parts = await Promise.all(chosen.map((tenant) => partsOf(browser, tenant)));
-  const addresses = new Set<string>();
-  for (const { method, path } of pageRoutes) {
-    if (method !== 'GET') continue;
-    for (const values of parts) {
-      const user = path.startsWith('/people') ? values.colleague : values.member;
-      const address = path.replace(/:(\w+)/g, (_, name: string) => ({ ...values, user })[name] ?? ':');
-      if (address.includes(':')) continue;
-      for (const query of ['', ...(queries[path] ?? [])]) addresses.add(address + query);
-    }
-  }
-  return [...addresses];
 }
 
 /** Those that are pages: the others lead on, or ask for what there is not. */
@@ -142,8 +107,13 @@ async function measure(name: string, place: SeedPlace): Promise<void> {
   const env = { LOG_LEVEL: 'error', HELPER_SIGNING_SECRET: master, ...where };
   const gateway = await startGatewayProcess(env);
   try {
+    const { tenants } = seeded;
+    const chosen = [tenants[0], tenants[Math.floor(tenants.length / 2)]];
+    const shown = chosen.flatMap((tenant) =>
+      tenant ? [{ name: tenant.row.name, key: tenant.keys.at(-1)?.row.id }] : [],
+    );
     const browser = await signedIn(gateway.connect_url, seeded.operator);
-    const costs = await visit(browser, servingPid(gateway), await addressesOf(browser, seeded));
+    const costs = await visit(browser, servingPid(gateway), await addressesOf(browser, shown, queries));
     await readBesideOthers(browser, costs);
     report(name, costs);
     console.log(`  not measured: ${unread(costs).join(' ')}`);

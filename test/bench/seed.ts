@@ -13,6 +13,7 @@ import { hashPassword } from '../../gateway/site/accounts/account.js';
 import { type BulkWriter, insertRows, openBulkWriter, type Row, type SeedPlace } from './seed/bulk.js';
 import { createDraw, type Draw } from './seed/draw.js';
 import { drawJobs } from './seed/jobs.js';
+import { drawNotices } from './seed/notices.js';
 import { drawPeople, operatorEmail } from './seed/people.js';
 import { dayMs, drawTenants, plansOf, type SeedSize, type SeedTenant } from './seed/tenants.js';
 import { dailyNames, dayOf, drawUsage, failureNames, sumColumns } from './seed/usage.js';
@@ -67,6 +68,7 @@ export async function seed(place: SeedPlace, size: Partial<SeedSize> = {}) {
   await insertRows(writer, 'job_items', items);
   await insertRows(writer, 'job_tenants', held);
   await insertRows(writer, 'recipes', drawRecipes(draw, tenants, now));
+  await insertRows(writer, 'notices', drawNotices(draw, tenants, now));
   await writer.finish();
   return { operator: { email: operatorEmail, password }, tenants };
 }

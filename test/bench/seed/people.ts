@@ -31,7 +31,7 @@ export function drawPeople(draw: Draw, tenants: readonly SeedTenant[], password:
     const user_id = addPerson(person);
     operators.push({ user_id, role, created_at: ago(300) });
     sessions.push({
-      ...{ id: hashSecret(draw.text(32)), user_id, created_at: ago(5), seen_at: ago(1) },
+      ...{ id: hashSecret(draw.text(32)), user_id, created_at: now - 5 * dayMs, seen_at: ago(4) },
       ...{ expires_at: now + 7 * dayMs, address: `198.51.100.${whole(1, 254)}` },
       agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
     });

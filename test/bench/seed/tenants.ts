@@ -90,7 +90,7 @@ function drawTenant(draw: Draw, name: string, place: number) {
     note: isNoted
       ? draw.one(['Pays by invoice.', 'Trial until March.', 'Ask Grace before a suspension.'])
       : null,
-    notice_url: draw.chance(0.2) ? `https://hooks.${name}.example/gateway` : null,
+    notice_url: draw.chance(0.03) ? `https://hooks.${name}.example/gateway` : null,
     webhook_rotated_at: null,
   };
 }
@@ -145,7 +145,8 @@ function drawKey(draw: Draw, tenant: SeedTenant['row'], now: number, audit: NewA
   else if (fate < 0.16) row.expires_at = later();
   else if (fate < 0.19) row.paused_at = later();
   else if (fate < 0.27) row.expires_at = now + whole(1, 40) * dayMs;
-  note(created_at, 'key.issue', { label: row.label, expires_at: row.expires_at && iso(row.expires_at) });
+  const issued = { label: row.label, scopes: JSON.parse(row.scopes ?? 'null') };
+  note(created_at, 'key.issue', { ...issued, expires_at: row.expires_at && iso(row.expires_at) });
   if (row.revoked_at) note(row.revoked_at, 'key.revoke');
   if (row.paused_at) note(row.paused_at, 'key.pause', {}, draw.one(operators));
 

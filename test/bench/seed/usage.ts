@@ -51,6 +51,8 @@ const failures = [
   failure('internal', 500, 'errors_server', 22),
 ];
 
+const failuresOfTexts = failures.filter(({ code }) => !/^(bad|source)_/.test(code));
+
 /** How often a tenant's calls fail, by the code; since three days the second busiest has a source that is down. */
 function drawFailureRates({ spread, chance }: Draw, rank: number) {
   const usual: Record<string, number> = {
@@ -157,7 +159,7 @@ export function drawUsage(draw: Draw, tenant: SeedTenant, rank: number, { days, 
         const names = [tenant.row.id, day, key.row.id, id];
         const counts = noCounts();
         const buckets = noBuckets();
-        for (const { code, kind, ms: failedMs } of failures) {
+        for (const { code, kind, ms: failedMs } of id.startsWith('text/') ? failuresOfTexts : failures) {
           const calls = Math.min(wanted - counts.calls, Math.floor(wanted * rateOf(code, ago) + share()));
           if (calls === 0) continue;
           const own = noBuckets();
