@@ -31,8 +31,10 @@ async function searchPage(call: UserCall) {
   // Typed into the address by hand: it does not stay there.
   if (isSecret(text)) return { redirect: `/search?q=${encodeURIComponent(publicPart(text))}` };
   const hits = text === '' ? [] : await findHits(call, text);
-  const [only] = hits;
-  if (only && hits.length === 1) return { redirect: only.href };
+  // People and keys may have a tenant's name in theirs.
+  const named = hits.find(({ kind, title }) => kind === 'Tenant' && title === text.toLowerCase());
+  const only = named ?? (hits.length === 1 ? hits[0] : undefined);
+  if (only) return { redirect: only.href };
   return (
     <Page title="Search">
       <div class="list-head">

@@ -253,18 +253,7 @@ function Administration({ call, plans }: { call: TenantCall; plans: readonly str
       <section class="panel danger">
         <h2>{tenant.suspended_at === null ? 'Suspend or delete' : 'Resume or delete'}</h2>
         <div class="inline">
-          {tenant.suspended_at === null ? (
-            <ConfirmDialog
-              id="suspend"
-              href={`${base}/suspend`}
-              open="Suspend…"
-              {...questionOf(tenant.name, 'suspend')}
-            />
-          ) : (
-            <Form action={`${base}/resume`}>
-              <button type="submit">Resume</button>
-            </Form>
-          )}
+          <Suspension tenant={tenant} />
           <ConfirmDialog
             id="delete"
             href={`${base}/delete`}
@@ -274,6 +263,21 @@ function Administration({ call, plans }: { call: TenantCall; plans: readonly str
         </div>
       </section>
     </>
+  );
+}
+
+/** Suspends a tenant or resumes it. */
+export function Suspension({ tenant: { name, suspended_at } }: Pick<TenantCall, 'tenant'>) {
+  const base = `/tenants/${name}/settings`;
+  if (suspended_at === null) {
+    return (
+      <ConfirmDialog id="suspend" href={`${base}/suspend`} open="Suspend…" {...questionOf(name, 'suspend')} />
+    );
+  }
+  return (
+    <Form action={`${base}/resume`}>
+      <button type="submit">Resume</button>
+    </Form>
   );
 }
 

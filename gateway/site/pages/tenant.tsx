@@ -5,6 +5,7 @@ import { Page } from './document.js';
 import { Changes, Empty, Field, Form, Notice } from './elements.js';
 import { KeyTable, keyStates, newKeyPage, readKeyForm, ScopeChecks } from './keys.js';
 import { Chips, Pager, readListQuery, SearchForm } from './lists.js';
+import { Suspension } from './settings.js';
 import { daysAgo, Traffic } from './traffic.js';
 
 const keysPerPage = 50;
@@ -30,7 +31,7 @@ async function issueKey(call: TenantCall) {
   }
 }
 
-async function tenantPage({ site, query, tenant }: TenantCall) {
+async function tenantPage({ site, query, tenant, visitor }: TenantCall) {
   const { id, name } = tenant;
   const { sorting, ...asked } = readListQuery(query, { by: 'created_at', order: 'desc' });
   const now = site.now();
@@ -46,6 +47,13 @@ async function tenantPage({ site, query, tenant }: TenantCall) {
         <Notice kind="bad">
           This tenant is suspended: every call of its keys is refused with 403 tenant_suspended.
         </Notice>
+      )}
+      {visitor.role !== null && (
+        <Changes>
+          <div class="inline">
+            <Suspension tenant={tenant} />
+          </div>
+        </Changes>
       )}
       <Traffic rows={days} now={now} />
       <div class="list-head">

@@ -59,6 +59,8 @@ describe('site: tenants, their settings and plans', () => {
     const now = '/tenants/hooli-2/settings';
     expect((await operator.get(now)).html).to.include('Pays late');
     expect((await operator.get(`${now}/suspend`)).html).to.include('Suspend hooli-2?');
+    expect((await operator.get('/tenants/hooli-2')).html).to.include('Suspend…');
+    expect((await member.get('/tenants/acme')).html).not.to.include('Suspend…');
     await operator.submit(`${now}/suspend`);
     expect((await operator.get('/tenants/hooli-2')).html).to.include('This tenant is suspended');
     expect(await rows('/tenants?state=suspended')).to.deep.equal(['hooli-2']);
