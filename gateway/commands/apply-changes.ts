@@ -61,9 +61,9 @@ export async function planChanges(
   const seen = new Set<string>();
   const problems: FieldProblem[] = [];
   const passed = new Set<string>();
-  const steps: { change: Change; run: (with_: Run) => Promise<unknown> }[] = [];
+  const steps: { change: Change; run: (options: Run) => Promise<unknown> }[] = [];
   for (const entry of declared) {
-    const { kind, tenant, name, place, values } = entry;
+    const { kind, name, place, values } = entry;
     const id = idOf(entry);
     const wrong = (field: string, problem: string) => void problems.push({ field: place + field, problem });
     if (seen.has(id)) wrong('', `is the ${kind} ${quote(name)}, which stands in the file before`);
@@ -89,15 +89,17 @@ export async function planChanges(
     // An end that has passed since it was applied is no fault.
     if (!fields.expires_at) passed.add(`${place}.expires_at`);
     if (now && Object.keys(fields).length === 0) continue;
-    const change: Change = { kind, ...(tenant && { tenant }), name, action: now ? 'change' : 'add', fields };
+    const change: Change = { ...nameOnly(entry), action: now ? 'change' : 'add', fields };
     steps.push({ change, run: (options) => write(admin, change, now, options) });
   }
   const shape = admin.inputs.declaration.check(document).problems.filter(({ field }) => !passed.has(field));
   if (shape.length + problems.length > 0) throw inputError(boundProblems([...shape, ...problems]));
-  const leftAlone = [...present].flatMap(([id, { kind, tenant, name }]) =>
-    seen.has(id) ? [] : [{ kind, ...(tenant && { tenant }), name }],
-  );
+  const leftAlone = [...present].flatMap(([id, each]) => (seen.has(id) ? [] : [nameOnly(each)]));
   return { steps, unchanged: declared.length - steps.length, leftAlone };
+}
+
+function nameOnly({ kind, tenant, name }: Named): Named {
+  return { kind, ...(tenant && { tenant }), name };
 }
 
 function idOf({ kind, tenant = '', name }: Named): string {
@@ -135,7 +137,7 @@ function flatten({ limits, ...values }: Values): Values {
 async function readGateway(admin: KeyAdmin, declared: readonly Named[]): Promise<Map<string, Present>> {
   const present = new Map<string, Present>();
   function add(kind: Named['kind'], name: string, values: Values, { id = name, tenant = '' } = {}): void {
-    const named: Named = { kind, ...(tenant && { tenant }), name };
+    const named = nameOnly({ kind, tenant, name });
     const others = present.get(idOf(named))?.ids ?? [];
     present.set(idOf(named), { ...named, values, ids: [...others, id] });
   }

@@ -50,7 +50,7 @@ async function run(plan: Plan, actor: string): Promise<Answer> {
     try {
       await run({ actor, onIssued: (key) => void keys.push(key) });
     } catch (error) {
-      const applied = describe({ ...plan, steps: plan.steps.slice(0, done) }, { keys });
+      const applied = describe(plan, { keys, done });
       const message = `${nameOf(change)}: ${sentence(error)}. Of ${plan.steps.length} changes ${done} were applied; run it again for the others.`;
       return { ...applied, failure: { ...describeError(error), message } };
     }
@@ -79,18 +79,25 @@ async function readYaml(file: string): Promise<object> {
   }
 }
 
+interface Report {
+  dryRun?: boolean;
+  keys?: IssuedKey[];
+  /** How many steps were done; all by default. */
+  done?: number;
+}
+
 function describe(
   { steps, unchanged, leftAlone }: Plan,
-  { dryRun = false, keys = [] as IssuedKey[] },
+  { dryRun = false, keys = [], done }: Report,
 ): Answer {
-  const changes = steps.map(({ change }) => change);
+  const changes = steps.slice(0, done).map(({ change }) => withoutPaths(change));
   const added = changes.filter(({ action }) => action === 'add').length;
   const [add, edit] = dryRun ? ['to add', 'to change'] : ['added', 'changed'];
   const counts = `${added} ${add}, ${changes.length - added} ${edit}, ${unchanged} unchanged.`;
   const rest = leftAlone.map((each) => `${each.kind} ${nameOf(each)}`);
   const lines = [
     ...columns(changes.map(lineOf)),
-    changes.length === 0 ? `Nothing to change: ${unchanged} unchanged.` : counts,
+    steps.length === 0 ? `Nothing to change: ${unchanged} unchanged.` : counts,
     ...(rest.length === 0
       ? []
       : [`Not in the file, and left alone: ${list(rest, ', ', { over: 8, shown: 5 })}.`]),
@@ -98,6 +105,14 @@ function describe(
   ];
   const data = { dry_run: dryRun, changes, unchanged, left_alone: leftAlone, ...(dryRun ? {} : { keys }) };
   return { data, result: lines.join('\n') };
+}
+
+/** The address of notices may hold a secret, which a log of applications must not: its origin stands for it. */
+function withoutPaths({ fields, ...change }: Change): Change {
+  const { notice_url: url, ...others } = fields;
+  const originOf = (text: unknown) => (typeof text === 'string' ? new URL(text).origin : text);
+  const shown = url && { notice_url: { before: originOf(url.before), after: originOf(url.after) } };
+  return { ...change, fields: { ...others, ...shown } };
 }
 
 function nameOf({ tenant, name }: Pick<Change, 'tenant' | 'name'>): string {

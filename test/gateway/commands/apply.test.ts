@@ -132,6 +132,14 @@ describe('apply', () => {
       );
     });
 
+    it('shows no secret that stands in an address', async () => {
+      const at = (path: string) => `tenants: [{ name: acme, notice_url: 'https://example.com/${path}' }]`;
+      await apply(at('one'));
+      const { stdout } = await apply(at('two'));
+      expect(stdout).to.include('notice_url https://example.com → https://example.com\n');
+      expect(await admin.tenant('acme')).to.include({ notice_url: 'https://example.com/two' });
+    });
+
     it('accepts an end that has passed since it was applied, and no new one that has', async () => {
       const ends = (day: string) => `tenants: [{ name: acme, keys: [{ label: ci, expires_at: ${day} }] }]`;
       await apply(ends('2099-01-01'));
@@ -188,6 +196,10 @@ plan: []`,
       expect(stdout.match(/hg_\w{33}$/gm)).to.have.length(2);
       expect(stderr).to.include('beta: the disk is full. Of 7 changes 6 were applied');
       expect(exitCode).to.equal(1);
+      admin.createTenant = () => Promise.reject(new Error('the disk is full'));
+      expect((await apply('tenants: [{ name: new }]')).stdout).to.match(
+        /^0 added, 0 changed, 0 unchanged\.\n/,
+      );
       admin.editTenant = editTenant;
       expect(named((await dataOf(file)).changes)).to.deep.equal(['change tenant beta']);
     });
