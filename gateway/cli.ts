@@ -26,6 +26,7 @@ import {
   processTerminal,
   usageErrors,
 } from './commands/output.js';
+import { registerPlanCommands } from './commands/plans.js';
 import { registerPluginCommands } from './commands/plugins/register.js';
 import { exitSoon, ignoreClosedPipe, reserveStdout } from './commands/process.js';
 import { registerRecipeCommands } from './commands/recipes.js';
@@ -56,6 +57,7 @@ registerDev(program);
 program.commandsGroup('Tenants and keys:');
 registerTenantCommands(program, openAdmin, processTerminal);
 registerKeyCommands(program, openAdmin, processTerminal);
+registerPlanCommands(program, openAdmin, processTerminal);
 registerRecipeCommands(program, openAdmin, processTerminal);
 registerSign(program, openAdmin, processTerminal);
 registerApply(program, openAdmin, processTerminal);

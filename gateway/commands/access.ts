@@ -10,6 +10,7 @@ import {
   formatTable,
   type JsonOption,
   jsonOption,
+  minute,
   type Terminal,
   usageErrors,
 } from './output.js';
@@ -170,9 +171,4 @@ function tokenTable(tokens: TokenView[]): string {
     label,
   ]);
   return formatTable(['ID', 'ROLE', 'EXPIRES', 'LAST USED', 'LABEL'], rows);
-}
-
-/** A time to the minute, in UTC. */
-function minute(time: string | null): string {
-  return time === null ? 'never' : `${time.slice(0, 16).replace('T', ' ')}Z`;
 }

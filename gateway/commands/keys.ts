@@ -1,9 +1,19 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { text } from 'node:stream/consumers';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { quote } from '../../schemas/quote.js';
 import type { KeyView } from '../keys/model.js';
-import { keySchema, rotationSchema } from '../keys/schemas.js';
+import { keyFilters, keySchema, keySorts, rotationSchema } from '../keys/schemas.js';
 import { allPages, type OpenKeys, parseDuration, parseExpiry, withKeys } from './open.js';
-import { formatTable, type JsonOption, jsonOption, type Terminal, usageErrors } from './output.js';
+import {
+  formatFacts,
+  formatTable,
+  type JsonOption,
+  jsonOption,
+  minute,
+  type Terminal,
+  usageErrors,
+} from './output.js';
+import { addLimitOptions, type LimitFlags, limitLabel, limitsOf } from './plans.js';
 import { commandName } from './process.js';
 
 /** Stands before a key on its only appearance. */
@@ -12,25 +22,14 @@ const usualGrace = rotationSchema.properties.grace_seconds.default / 3600;
 
 /** Adds `keys` and its commands to the program. */
 export function registerKeyCommands(program: Command, open: OpenKeys, terminal: Terminal): void {
-  const keys = program.command('keys').description('Issue, list, rotate and revoke keys.');
+  const keys = program.command('keys').description('Issue, find, edit, pause, rotate and revoke keys.');
   usageErrors(keys, terminal);
 
   registerIssue(keys, open, terminal);
   registerSigning(keys, open, terminal);
 
-  keys
-    .command('list')
-    .description('List the keys of a tenant, never the keys themselves.')
-    .argument('<tenant>')
-    .option(...jsonOption)
-    .action((tenant: string, options: JsonOption) =>
-      withKeys(open, terminal, options, async (admin) => {
-        const all = await allPages('keys', (page) => admin.listKeys(tenant, page));
-        if (all.length > 0) return { data: { keys: all }, result: keyTable(all) };
-        const hint = `${tenant} has no key yet. Issue one: ${commandName()} keys issue ${tenant}`;
-        return { data: { keys: all }, notes: [hint] };
-      }),
-    );
+  registerLists(keys, open, terminal);
+  registerChanges(keys, open, terminal);
 
   keys
     .command('rotate')
@@ -63,6 +62,128 @@ export function registerKeyCommands(program: Command, open: OpenKeys, terminal: 
         return { data: { key }, result };
       }),
     );
+}
+
+interface ListFlags extends JsonOption {
+  search?: string;
+  state?: string;
+  sort?: string;
+}
+
+function registerLists(keys: Command, open: OpenKeys, terminal: Terminal): void {
+  keys
+    .command('list')
+    .description(
+      'List keys of a tenant, or of all, never the keys themselves; revoked ones with --state alone.',
+    )
+    .argument('[tenant]', 'from tenants list')
+    .option('--search <text>', 'only those with this text in their id, label or first characters')
+    .addOption(
+      new Option('--state <state>', 'only these; in_grace: with an old secret that still works').choices(
+        keyFilters,
+      ),
+    )
+    .addOption(new Option('--sort <field>', 'created_at by default, the newest first').choices(keySorts))
+    .option(...jsonOption)
+    .action((tenant: string | undefined, { search: q, state, sort, ...options }: ListFlags) =>
+      withKeys(open, terminal, options, async (admin) => {
+        const query = { tenant, q, state, sort };
+        const all = await allPages('keys', (page) => admin.searchKeys({ ...query, ...page }));
+        if (all.length > 0) return { data: { keys: all }, result: keyTable(all, tenant === undefined) };
+        const whose = tenant ?? 'TENANT';
+        const none = tenant === undefined ? 'There is no key yet' : `${tenant} has no key yet`;
+        const isFiltered = q !== undefined || state !== undefined;
+        const hint = isFiltered
+          ? 'No key is like that.'
+          : `${none}. Issue one: ${commandName()} keys issue ${whose}`;
+        return { data: { keys: all }, notes: [hint] };
+      }),
+    );
+
+  keys
+    .command('find')
+    .description('Find the key that a whole secret belongs to, which is read from stdin or asked for.')
+    .argument('[input]', '- for stdin; a secret on the command line would stay in the history of the shell')
+    .option(...jsonOption)
+    .action((input: string | undefined, options: JsonOption, command: Command) => {
+      if (input !== undefined && input !== '-')
+        return command.error(
+          'error: the key is not given on the command line, where it stays in the history of the shell: pipe it in, or type it when asked. Texts of ids and labels: keys list --search',
+        );
+      return withKeys(open, terminal, options, async (admin) => {
+        const typed = input === '-' ? undefined : await terminal.ask?.('Key: ', { secret: true });
+        const key = await admin.findKey({ key: (typed ?? (await text(process.stdin))).trim() });
+        return { data: { key }, result: keyFacts(key) };
+      });
+    });
+
+  keys
+    .command('show')
+    .description('Show a key, its own limits, and what it has used in this month.')
+    .argument('<id>', 'from keys list')
+    .option(...jsonOption)
+    .action((id: string, options: JsonOption) =>
+      withKeys(open, terminal, options, async (admin) => {
+        const key = await admin.key(id);
+        const used = await admin.limitUse(id);
+        return { data: { key, used }, result: keyFacts(key, used) };
+      }),
+    );
+}
+
+interface EditFlags extends JsonOption, LimitFlags {
+  label?: string;
+  scope?: string[];
+  expires?: string;
+}
+
+const soon = 'Running gateways go by it within 5 seconds.';
+
+function registerChanges(keys: Command, open: OpenKeys, terminal: Terminal): void {
+  const edit = keys
+    .command('edit')
+    .description('Change the label, scopes, expiry and limits of a key; what is left out stays.')
+    .argument('<id>', 'from keys list')
+    .option('--label <label>', 'a name for people; none: without one')
+    .option(
+      '--scope <scope>',
+      'a helper or group it may call, in place of those before; none: all',
+      addScopes,
+    )
+    .option('--expires <time>', 'as for keys issue; none: never');
+  addLimitOptions(edit, ['rate', 'monthly_quota', 'monthly_cpu_ms'], "the tenant's alone")
+    .option(...jsonOption)
+    .action((id: string, flags: EditFlags) =>
+      withKeys(open, terminal, flags, async (admin, actor) => {
+        const { label, scope, expires } = flags;
+        const changes = {
+          ...(label !== undefined && { label: label === 'none' ? null : label }),
+          ...(scope !== undefined && { scopes: scope.join() === 'none' ? null : scope }),
+          ...(expires !== undefined && {
+            expires_at: expires === 'none' ? null : parseExpiry(expires, Date.now()),
+          }),
+          ...limitsOf(flags),
+        };
+        const key = await admin.editKey(id, changes, actor);
+        return { data: { key }, notes: [`Changed ${id}. ${soon}`], result: keyFacts(key) };
+      }),
+    );
+
+  for (const [name, state, description, done] of [
+    ['pause', 'paused', 'Refuse the calls of a key until it is resumed.', 'Paused'],
+    ['resume', 'active', 'Accept the calls of a paused key again.', 'Resumed'],
+  ] as const)
+    keys
+      .command(name)
+      .description(description)
+      .argument('<id>', 'from keys list')
+      .option(...jsonOption)
+      .action((id: string, options: JsonOption) =>
+        withKeys(open, terminal, options, async (admin, actor) => {
+          const key = await admin.editKey(id, { state }, actor);
+          return { data: { key }, result: `${done} ${id}. ${soon}` };
+        }),
+      );
 }
 
 function readGrace(text: string): number {
@@ -170,10 +291,11 @@ function registerSigning(keys: Command, open: OpenKeys, terminal: Terminal): voi
       );
 }
 
-function keyTable(keys: KeyView[]): string {
+function keyTable(keys: KeyView[], withTenants: boolean): string {
   const headings = ['ID', 'STATE', 'KEY', 'LABEL', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED', 'IN GRACE'];
   const rows = keys.map((key) => [
     key.id,
+    ...(withTenants ? [key.tenant] : []),
     key.state,
     key.hint,
     key.label ?? '-',
@@ -183,15 +305,32 @@ function keyTable(keys: KeyView[]): string {
     minute(key.last_used_at),
     graceOf(key),
   ]);
-  return formatTable(headings, rows);
+  return formatTable(withTenants ? headings.toSpliced(1, 0, 'TENANT') : headings, rows);
+}
+
+/** A key, and what it has used in this month. */
+function keyFacts(key: KeyView, used?: { calls: number; cpu_ms: number }): string {
+  const limits = Object.entries(key.limits).filter(([, value]) => value !== null);
+  return formatFacts([
+    ['id', key.id],
+    ['tenant', key.tenant],
+    ['state', key.state],
+    ['key', key.hint],
+    ['label', key.label],
+    ['scopes', key.scopes?.join(', ') ?? 'every helper'],
+    ['created', minute(key.created_at)],
+    ['expires', key.expires_at === null ? 'never' : minute(key.expires_at)],
+    ['last used', key.last_used_at === null ? 'never' : minute(key.last_used_at)],
+    ['in grace', graceOf(key)],
+    [
+      'own limits',
+      limits.map(([name, value]) => `${limitLabel(name)} ${value}`).join(', ') || "none, the tenant's hold",
+    ],
+    ...(used ? [['used this month', `${used.calls} calls, ${used.cpu_ms} ms of CPU`] as const] : []),
+  ]);
 }
 
 function graceOf(key: KeyView): string {
   const inGrace = key.secrets.filter((secret) => secret.expires_at !== null);
   return inGrace.map((secret) => `${secret.hint} until ${minute(secret.expires_at)}`).join(', ') || '-';
-}
-
-/** `2030-01-31T18:00Z`: to the minute is enough for people, and the zone stays on it. */
-function minute(time: string | null): string {
-  return time === null ? '-' : `${time.slice(0, 16)}Z`;
 }

@@ -3,7 +3,7 @@ import { importTimeoutMs } from '../../pool/plugin.js';
 import { loadConfig } from '../config.js';
 import { openDatabase } from '../database/open-database.js';
 import { requireValid } from '../errors.js';
-import { createKeyAdmin } from '../keys/admin.js';
+import { adminSettings, createKeyAdmin } from '../keys/admin.js';
 import { createKeyInputs, type TokenOptions, type Unchecked } from '../keys/inputs.js';
 import { noLimits } from '../keys/model.js';
 import type { CheckRecipe } from '../keys/recipe-changes.js';
@@ -77,7 +77,10 @@ export async function openAdmin({ signs = false } = {}) {
     const signing = signs ? await openSigning(config) : createSigningSecrets(undefined);
     const store = createKeyStore(database.access());
     const compileRecipe = checkRecipes(folders);
-    const admin = createKeyAdmin({ store, signing, compileRecipe, services: () => services });
+    const admin = createKeyAdmin({
+      ...{ store, signing, compileRecipe, services: () => services },
+      ...adminSettings(config),
+    });
     const requests = requestLimits(config);
     const reports = createUsageReports({ access: database.access(), store, requests });
     return { admin, reports, services, close: () => database.close() };

@@ -75,6 +75,17 @@ const typedNames: Readonly<Record<string, { as: string; hint?: string }>> = {
   role: { as: '--role' },
   note: { as: '<email>' },
   expires_at: { as: '--expires', hint: 'a time from now such as 12h or 30d is accepted too' },
+  rate: { as: '--rate' },
+  burst: { as: '--burst' },
+  monthly_quota: { as: '--monthly-quota' },
+  in_flight: { as: '--in-flight' },
+  monthly_cpu_ms: { as: '--monthly-cpu-ms' },
+  weight: { as: '--weight' },
+  plan: { as: '--plan' },
+  yes: { as: '--yes' },
+  q: { as: '--search' },
+  sort: { as: '--sort' },
+  state: { as: '--state' },
   grace_seconds: { as: '--grace', hint: `the longest is ${longestGrace}d` },
 };
 

@@ -12,6 +12,8 @@ export interface Terminal {
   setExitCode(code: number): void;
   /** Ends the process at once. */
   exit(code: number): void;
+  /** Asks the person at the terminal; a secret answer is not shown. Undefined where there is nobody. */
+  ask?(question: string, options?: { secret?: boolean }): Promise<string | undefined>;
 }
 
 export const processTerminal: Terminal = {
@@ -21,6 +23,23 @@ export const processTerminal: Terminal = {
     process.exitCode = code;
   },
   exit: (code) => process.exit(code),
+  async ask(question, { secret = false } = {}) {
+    if (!process.stdin.isTTY) return undefined;
+    const [{ createInterface }, { PassThrough }] = await Promise.all([
+      import('node:readline/promises'),
+      import('node:stream'),
+    ]);
+    // Before the question: from here on the terminal itself shows nothing of what is typed.
+    const output = secret ? new PassThrough().resume() : process.stderr;
+    const lines = createInterface({ input: process.stdin, output, terminal: true });
+    if (secret) process.stderr.write(question);
+    try {
+      return (await lines.question(secret ? '' : question)).trim();
+    } finally {
+      lines.close();
+      if (secret) process.stderr.write('\n');
+    }
+  },
 };
 
 /** The flag of every command that prints for programs, too. */
@@ -147,6 +166,16 @@ export function printJson(stdout: Terminal['stdout'], value: unknown, indent?: n
 export function formatTable(headings: string[], rows: string[][]): string {
   const isNumber = headings.map((_, at) => rows.every((row) => /^(?:-|\d+(?:\.\d+)?)$/.test(row[at] ?? '')));
   return columns([headings, ...rows], isNumber).join('\n');
+}
+
+/** Names and values below each other. */
+export function formatFacts(facts: readonly (readonly [name: string, value: string | null])[]): string {
+  return columns(facts.map(([name, value]) => [name, value ?? '-'])).join('\n');
+}
+
+/** `2030-01-31T18:00Z`: to the minute is enough for people, and the zone stays on it. */
+export function minute(time: string | null): string {
+  return time === null ? '-' : `${time.slice(0, 16)}Z`;
 }
 
 /** Lines with aligned columns, some `toTheRight`. Invisible characters are shown as their codes. */

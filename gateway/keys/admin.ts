@@ -1,4 +1,4 @@
-import { checkUrl } from '../download/url.js';
+import { checkUrl, parseExemptOrigins } from '../download/url.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
 import { createAuditLog } from './audit-log.js';
 import { createKeyInputs } from './inputs.js';
@@ -23,6 +23,26 @@ interface KeyAdminOptions {
   checkNoticeUrl?: (url: string, field: string) => unknown;
   /** Wall clock, ms. */
   now?: () => number;
+}
+
+/** What the configuration says to the administration of keys. */
+export function adminSettings(config: {
+  rate: number;
+  burst: number;
+  monthlyQuota?: number | undefined;
+  inFlight?: number | undefined;
+  monthlyCpuMs?: number | undefined;
+  webhookOrigins: readonly string[];
+}) {
+  const origins = parseExemptOrigins(config.webhookOrigins);
+  const defaults: TenantLimits = {
+    rate: config.rate,
+    burst: config.burst,
+    monthly_quota: config.monthlyQuota ?? null,
+    in_flight: config.inFlight ?? null,
+    monthly_cpu_ms: config.monthlyCpuMs ?? null,
+  };
+  return { defaults, checkNoticeUrl: (url: string, field: string) => checkUrl(url, origins, field) };
 }
 
 export type KeyAdmin = ReturnType<typeof createKeyAdmin>;

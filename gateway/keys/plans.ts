@@ -20,7 +20,7 @@ export function createPlanChanges(store: KeyStore, inputs: KeyInputs, now: () =>
     async putPlan(name: string, values: Unchecked<LimitChanges>, actor: string) {
       if (!isTenantName(name)) {
         const problem = `must be ${tenantName.form}, but is ${quote(name)}`;
-        throw inputError([{ field: 'plan', problem }]);
+        throw inputError([{ field: 'name', problem }]);
       }
       const { weight = null, ...given } = requireValid(inputs.plan.check(values));
       const limits = { ...noLimits, ...given };

@@ -3,11 +3,10 @@ import type { WorkerReport } from '../../pool/task.js';
 import type { Closers } from '../closers.js';
 import type { Config } from '../config.js';
 import type { Database } from '../database/database.js';
-import { checkUrl, parseExemptOrigins } from '../download/url.js';
 import type { OutboundBudget } from '../http/outbound-budget.js';
 import { isLoopbackHost } from '../http/request.js';
 import type { Front } from '../http/server.js';
-import { createKeyAdmin } from '../keys/admin.js';
+import { adminSettings, createKeyAdmin } from '../keys/admin.js';
 import type { KeyStore } from '../keys/store.js';
 import type { Metrics } from '../observability/metrics.js';
 import { pipelineId } from '../plugins/paths.js';
@@ -51,30 +50,22 @@ export async function startSite(start: SiteStart) {
   const url = await front.listen();
   const baseUrl = new URL(config.connectUrl ?? url).origin;
   const apiUrl = new URL(config.apiUrl ?? start.apiUrl).origin;
-  const exemptOrigins = parseExemptOrigins(config.webhookOrigins);
   const siteDatabase = database.access<SiteTables>();
-  const defaults = {
-    rate: config.rate,
-    burst: config.burst,
-    monthly_quota: config.monthlyQuota ?? null,
-    in_flight: config.inFlight ?? null,
-    monthly_cpu_ms: config.monthlyCpuMs ?? null,
-  };
+  const settings = adminSettings(config);
   const app = await createSiteApp({
     admin: createKeyAdmin({
       store,
       signing,
       compileRecipe: start.compileRecipe,
       services: () => [...registry.keys()],
-      defaults,
-      checkNoticeUrl: (url, field) => checkUrl(url, exemptOrigins, field),
+      ...settings,
     }),
     store,
     signing,
     database: siteDatabase,
     usage: (tenant, query) => usage.usage(tenant, query),
     reports: createUsageReports({ access: database.access(), store, requests: requestLimits(config) }),
-    defaults,
+    defaults: settings.defaults,
     jobs: start.jobs,
     notices: start.notices,
     preview: start.preview,

@@ -7,6 +7,7 @@ import { registerKeyCommands } from '../../../gateway/commands/keys.js';
 import type { OpenKeys } from '../../../gateway/commands/open.js';
 import { openAdmin } from '../../../gateway/commands/open-admin.js';
 import type { Terminal } from '../../../gateway/commands/output.js';
+import { registerPlanCommands } from '../../../gateway/commands/plans.js';
 import { registerRecipeCommands } from '../../../gateway/commands/recipes.js';
 import { registerSign } from '../../../gateway/commands/sign.js';
 import { registerTenantCommands } from '../../../gateway/commands/tenants.js';
@@ -27,7 +28,11 @@ import { signing } from '../signing/signing.js';
 
 const services = ['text/remove-stopwords', 'media/add-border'];
 /** Runs a command line in this process, for a script or a person, and gives what it wrote. */
-async function runWith(open: OpenKeys, args: readonly string[], { isTTY = false } = {}) {
+async function runWith(
+  open: OpenKeys,
+  args: readonly string[],
+  { isTTY = false, answer = undefined as string | undefined } = {},
+) {
   const ran = { stdout: '', stderr: '', exitCode: 0 };
   const exit = new Error('exit');
   const setExitCode = (exitCode: number) => void Object.assign(ran, { exitCode });
@@ -39,9 +44,13 @@ async function runWith(open: OpenKeys, args: readonly string[], { isTTY = false 
       setExitCode(code);
       throw exit;
     },
+    ask: async () => answer,
   };
   const program = new Command('helper-gateway');
-  for (const register of [registerTenantCommands, registerKeyCommands, registerRecipeCommands, registerSign])
+  for (const register of [
+    ...[registerTenantCommands, registerKeyCommands, registerPlanCommands],
+    ...[registerRecipeCommands, registerSign],
+  ])
     register(program, open, terminal);
   await program.parseAsync(args, { from: 'user' }).catch((error) => {
     if (error !== exit) throw error;
@@ -91,6 +100,84 @@ describe('commands on keys and tenants', () => {
     const issued = stdout.trimEnd();
     expect(stderr).to.include('text/*, media/add-border').and.not.include(issued);
     expect(await verifier.verify(issued)).to.have.nested.property('key.label', 'ci');
+  });
+
+  it('tenants limits sets values and a plan, and none takes them away', async () => {
+    await run('plans', 'set', 'team', '--rate', '10', '--monthly-quota', '1000');
+    const set = await run('tenants', 'limits', 'acme', '--plan', 'team', '--rate', '7', '--weight', '3');
+    expect(set.stdout)
+      .to.match(/^rate +7 +tenant$/m)
+      .and.match(/^monthly quota +1000 +plan +0$/m);
+    const [listed] = (await dataOf('plans', 'list')).plans;
+    expect(listed).to.include({ name: 'team', tenants: 1 });
+    expect((await run('plans', 'delete', 'team')).exitCode).to.equal(1);
+    const { tenant: back } = await dataOf('tenants', 'limits', 'acme', '--plan', 'none', '--rate', 'none');
+    expect([back.plan, back.limits.rate, back.weight]).to.deep.equal([null, null, 3]);
+    const wrong = await run('tenants', 'limits', 'acme', '--monthly-quota', 'x');
+    expect(wrong).to.include({ stdout: '', exitCode: 1 });
+    expect(wrong.stderr).to.include('--monthly-quota must be a whole number');
+  });
+
+  it('tenants suspend, resume, rename and list by state', async () => {
+    const names = async (...args: string[]) =>
+      (await dataOf('tenants', 'list', ...args)).tenants.map(({ name }: { name: string }) => name);
+    await run('tenants', 'create', 'globex');
+    await run('tenants', 'suspend', 'acme');
+    expect(await stateOf(key)).to.equal('suspended');
+    expect(await names('--state', 'suspended')).to.deep.equal(['acme']);
+    expect(await names('--search', 'GLO', '--sort', 'calls')).to.deep.equal(['globex']);
+    await run('tenants', 'resume', 'acme');
+    await run('tenants', 'rename', 'acme', 'acme-inc');
+    expect(await stateOf(key)).to.equal('active');
+    expect((await run('tenants', 'show', 'acme-inc')).stdout).to.match(/^state +active$/m);
+  });
+
+  it('tenants delete says what would go, and asks for the name or --yes', async () => {
+    const alone = await run('tenants', 'delete', 'acme');
+    expect(alone).to.include({ stdout: '', exitCode: 1 });
+    expect(alone.stderr).to.include('--yes').and.include('1 key, 0 recipes');
+    const wrong = await runWith(open, ['tenants', 'delete', 'acme'], { isTTY: true, answer: 'acm' });
+    expect(wrong.exitCode).to.equal(1);
+    expect(await stateOf(key)).to.equal('active');
+    const typed = await runWith(open, ['tenants', 'delete', 'acme'], { isTTY: true, answer: 'acme' });
+    expect(typed.exitCode).to.equal(0);
+    expect(await stateOf(key)).to.equal('unknown');
+    await run('tenants', 'create', 'acme');
+    expect((await dataOf('tenants', 'delete', 'acme', '--yes')).deleted).to.include({ keys: 0 });
+  });
+
+  it('keys edit, pause and resume change a running gateway', async () => {
+    const edit = [
+      'keys',
+      'edit',
+      id,
+      '--label',
+      'ci',
+      '--scope',
+      'text/*',
+      '--expires',
+      '30d',
+      '--rate',
+      '2',
+    ];
+    expect((await run(...edit)).stdout).to.match(/^own limits +rate 2$/m);
+    const none = ['--label', 'none', '--scope', 'none', '--expires', 'none', '--rate', 'none'];
+    const { key: cleared } = await dataOf('keys', 'edit', id, ...none);
+    const limits = { rate: null, monthly_quota: null, monthly_cpu_ms: null };
+    expect(cleared).to.deep.include({ label: null, scopes: null, expires_at: null, limits });
+    await run('keys', 'pause', id);
+    expect(await stateOf(key)).to.equal('paused');
+    expect((await dataOf('keys', 'list', '--state', 'paused')).keys).to.have.length(1);
+    await run('keys', 'resume', id);
+    expect(await stateOf(key)).to.equal('active');
+    expect((await run('keys', 'show', id)).stdout).to.match(/^used this month +0 calls/m);
+  });
+
+  it('keys find asks for the secret, and never accepts it on the command line', async () => {
+    const found = await runWith(open, ['keys', 'find'], { isTTY: true, answer: key });
+    expect(found.stdout).to.include(id).and.include('acme').and.not.include(key);
+    const given = await run('keys', 'find', key);
+    expect([given.exitCode, given.stdout, given.stderr.includes(key)]).to.deep.equal([2, '', false]);
   });
 
   it('issue separates the tenant from its scopes, in any order, and accepts a time from now', async () => {

@@ -208,7 +208,7 @@ describe('keys/admin: changes', () =>
         await admin.editTenant('acme', { plan: null }, 'ann');
         expect(await admin.deletePlan('team', 'bob')).to.include({ name: 'team' });
         expect(await code(admin.deletePlan('team', 'bob'))).to.equal('not_found');
-        expect(await fields(admin.putPlan('No Plan', {}, 'bob'))).to.deep.equal(['plan']);
+        expect(await fields(admin.putPlan('No Plan', {}, 'bob'))).to.deep.equal(['name']);
         expect((await logged()).at(-1)).to.deep.equal(['plan.delete', { name: 'team' }]);
       });
     });
