@@ -157,7 +157,7 @@ function memberTable(people: Person[]): string {
       email,
       role,
       second_factor ? 'yes' : 'no',
-      minute(last_seen_at),
+      minute(last_seen_at, 'never'),
     ]);
   return formatTable(['EMAIL', 'ROLE', 'SECOND FACTOR', 'LAST SEEN'], rows);
 }
@@ -166,8 +166,8 @@ function tokenTable(tokens: TokenView[]): string {
   const rows = tokens.map(({ id, label, role, expires_at, last_used_at }) => [
     id,
     role,
-    minute(expires_at),
-    minute(last_used_at),
+    minute(expires_at, 'never'),
+    minute(last_used_at, 'never'),
     label,
   ]);
   return formatTable(['ID', 'ROLE', 'EXPIRES', 'LAST USED', 'LABEL'], rows);

@@ -319,8 +319,8 @@ function keyFacts(key: KeyView, used?: { calls: number; cpu_ms: number }): strin
     ['label', key.label],
     ['scopes', key.scopes?.join(', ') ?? 'every helper'],
     ['created', minute(key.created_at)],
-    ['expires', key.expires_at === null ? 'never' : minute(key.expires_at)],
-    ['last used', key.last_used_at === null ? 'never' : minute(key.last_used_at)],
+    ['expires', minute(key.expires_at, 'never')],
+    ['last used', minute(key.last_used_at, 'never')],
     ['in grace', graceOf(key)],
     [
       'own limits',

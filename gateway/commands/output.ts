@@ -174,8 +174,8 @@ export function formatFacts(facts: readonly (readonly [name: string, value: stri
 }
 
 /** `2030-01-31T18:00Z`: to the minute is enough for people, and the zone stays on it. */
-export function minute(time: string | null): string {
-  return time === null ? '-' : `${time.slice(0, 16)}Z`;
+export function minute(time: string | null, none = '-'): string {
+  return time === null ? none : `${time.slice(0, 16)}Z`;
 }
 
 /** Lines with aligned columns, some `toTheRight`. Invisible characters are shown as their codes. */
