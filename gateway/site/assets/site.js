@@ -69,15 +69,17 @@ function openDialogs() {
     if (!dialog?.showModal) continue;
     link.setAttribute('role', 'button');
     link.setAttribute('aria-haspopup', 'dialog');
-    link.addEventListener('click', (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const open = (event) => {
       event.preventDefault();
       dialog.showModal();
+      // Not its first button, which a key that is held down would press.
+      dialog.focus();
+    };
+    link.addEventListener('click', (event) => {
+      if (!event.ctrlKey && !event.metaKey && !event.shiftKey) open(event);
     });
     link.addEventListener('keydown', (event) => {
-      if (event.key !== ' ') return;
-      event.preventDefault();
-      dialog.showModal();
+      if (event.key === ' ') open(event);
     });
   }
 }

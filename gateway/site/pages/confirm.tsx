@@ -56,7 +56,7 @@ export function ConfirmDialog(
       <a class={`button ${look}`} href={href} data-dialog={id}>
         {open}
       </a>
-      <dialog id={id} aria-labelledby={`${id}-heading`}>
+      <dialog id={id} aria-labelledby={`${id}-heading`} tabIndex={-1}>
         <h2 id={`${id}-heading`}>{heading}</h2>
         <Form action={action} once={once ?? false}>
           {children}

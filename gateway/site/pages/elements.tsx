@@ -115,19 +115,18 @@ export interface Column<Row> {
 export type Sorting = { by: string; order: 'asc' | 'desc' };
 
 /**
- * A table; nothing where it has no rows. Cells wrap on a narrow screen and columns of lower priority are left out.
- * `scrolls` is for those whose cells cannot wrap: it scrolls sideways by itself, with the keyboard too.
+ * A table; nothing where it has no rows. On a narrow screen cells wrap and columns of lower priority are left out; what is
+ * wider still scrolls sideways by itself, and browsers let the keyboard scroll it.
  */
 export function Table<Row>(props: {
   label: string;
   rows: readonly Row[];
   columns: readonly Column<Row>[];
   sorting?: Sorting;
-  scrolls?: boolean;
 }) {
-  const { label, rows, columns, sorting, scrolls } = props;
+  const { label, rows, columns, sorting } = props;
   return rows.length === 0 ? null : (
-    <section class="scroll" aria-label={label} tabIndex={scrolls ? 0 : undefined}>
+    <section class="scroll" aria-label={label}>
       <table>
         <thead>
           <tr>
