@@ -78,7 +78,7 @@ export const firstTenant = 'demo';
 /** With the key itself: to be printed now, it is stored nowhere. */
 type FirstKey = Record<'tenant' | 'id' | 'key', string>;
 
-/** Makes the tenant `demo` with one key where there is no tenant; of several gateways that start, one does it. */
+/** Makes the tenant `demo` with one key where there has been no tenant yet; of several gateways that start, one does it. */
 export async function createFirstTenant(
   store: KeyStore,
   now: () => number = Date.now,

@@ -108,8 +108,13 @@ function createTransaction(db: Kysely<KeyTables>, audit: AppendAudit) {
     async updateKey(id: string, values: Partial<KeyRow>): Promise<void> {
       await db.updateTable('keys').set(values).where('id', '=', id).execute();
     },
+    /** Whether there is a tenant, or was one. */
     async hasTenants(): Promise<boolean> {
-      return (await db.selectFrom('tenants').select('id').limit(1).executeTakeFirst()) !== undefined;
+      const ids = db
+        .selectFrom('tenants')
+        .select('id')
+        .unionAll(db.selectFrom('former_tenants').select('id'));
+      return (await ids.limit(1).executeTakeFirst()) !== undefined;
     },
     tenant: (name: string) => readTenant(db, name),
     key: (id: string) => readKey(db, id),

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { GatewayError } from '../../../gateway/errors.js';
 import { createFirstTenant, createKeyAdmin, type KeyAdmin } from '../../../gateway/keys/admin.js';
 import { hashSecret, noLimits, parseKey } from '../../../gateway/keys/model.js';
+import { findTenant } from '../../../gateway/keys/tenant-changes.js';
 import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.js';
 import { type OpenedStore, onEachDatabase } from '../databases.js';
 import { signing } from '../signing/signing.js';
@@ -382,6 +383,9 @@ describe('keys/first-start', () =>
         await createFirstTenant(store);
         expect(await createFirstTenant(store)).to.equal(undefined);
         expect((await store.tenants(byName)).rows).to.have.length(1);
+        const demo = await findTenant(store, 'demo');
+        await store.change((tx) => tx.deleteTenant(demo, 1));
+        expect(await createFirstTenant(store)).to.equal(undefined);
       });
 
       it('makes one key, however many gateways start at once', async () => {

@@ -45,6 +45,13 @@ describe('recipes/preview', () => {
     }
   });
 
+  it('is refused to a suspended tenant', async () => {
+    await api.manage('/api/tenants', { name: 'held' });
+    await api.manage('/api/tenants/held', { state: 'suspended' }, 'PATCH');
+    const { html } = await preview({ input: '{"width": 60}' }, '/tenants/held/recipes');
+    expect(html).to.include('This tenant is suspended');
+  });
+
   it('counts towards the quota of the tenant', async () => {
     await api.manage('/api/tenants', { name: 'previews' });
     await api.manage('/api/tenants/previews', { monthly_quota: 1 }, 'PATCH');
