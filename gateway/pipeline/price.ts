@@ -1,10 +1,12 @@
+import { readFile } from 'node:fs/promises';
 import { performance } from 'node:perf_hooks';
-import type { CallKind, Costs } from '../../pool/costs.js';
+import type { CallKind, CallPrice, Costs } from '../../pool/costs.js';
 import { probeImage } from '../../pool/image/header.js';
-import type { FileBytes } from '../../pool/task.js';
+import type { FileBytes, TaskFiles } from '../../pool/task.js';
 import { asSchema } from '../../schemas/json-schema.js';
+import { examplePicture } from '../plugins/paths.js';
 import type { Helper } from '../plugins/registry.js';
-import type { CallState } from './stage.js';
+import { CallState } from './stage.js';
 
 /** What calls have cost, and are likely to cost. */
 export type CallCosts = Pick<Costs, 'note' | 'price'>;
@@ -39,6 +41,39 @@ export function createKindOf(helper: Helper): (input: Record<string, unknown>, f
     variant: variantFor(input),
     size: takesPictures ? pixelsOf(files) : charactersOf(input),
   });
+}
+
+/**
+ * Finds what a helper's calls are likely to cost. Where nothing is known yet of shipped helpers of pictures, the first dry run to ask has
+ * the shipped picture worked on as its call would work on one: on the tenant's ticket, and free of charge.
+ */
+export function createPriceOf<Call extends { state: CallState }>(
+  costs: CallCosts | undefined,
+  run: (call: Call & { files: TaskFiles }) => Promise<unknown>,
+) {
+  // Of shipped helpers and formats there are only so many.
+  const trials = new Map<string, Promise<unknown>>();
+
+  async function tryOnExample(call: Call): Promise<void> {
+    const bytes = new Uint8Array(await readFile(examplePicture));
+    const files = { file: { bytes, type: 'image/jpeg', header: probeImage(bytes) } };
+    // What it costs stays unknown where it fails.
+    await run({ ...call, state: new CallState('price'), files }).catch(() => undefined);
+  }
+
+  return async function priceOf(call: Call, kind: CallKind, helpers: readonly Helper[]): Promise<CallPrice> {
+    const known = costs?.price(kind);
+    if (known || !costs || !helpers.every(isShippedForPictures)) return { cpu_ms: known ?? null };
+    const name = `${kind.service} ${kind.variant}`;
+    const trial = trials.get(name) ?? tryOnExample(call);
+    trials.set(name, trial);
+    await trial;
+    return { cpu_ms: costs.price(kind) ?? null };
+  };
+}
+
+function isShippedForPictures({ shipped, declaration }: Helper): boolean {
+  return shipped === true && declaration.files.some(({ kind }) => kind === 'image');
 }
 
 function charactersOf(input: Record<string, unknown>): number {

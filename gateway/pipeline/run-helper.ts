@@ -26,7 +26,7 @@ import { type MainHelpers, runsOnMain } from '../plugins/main-helpers.js';
 import type { Helper, HelperFunctions, Step } from '../plugins/registry.js';
 import { type AdmittedCall, runTask } from './admit.js';
 import type { SourceFound } from './fetch-source.js';
-import { type CallCosts, createKindOf, pixelsOf, timed } from './price.js';
+import { type CallCosts, createKindOf, createPriceOf, pixelsOf, timed } from './price.js';
 import type { BodyInput } from './read-input.js';
 import type { Caller, CallState, LastStage } from './stage.js';
 
@@ -54,10 +54,12 @@ function runPlugin(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
   const handlesHere = declaration.runs === 'inline' ? functions : undefined;
   // Where the result of `setup` is.
   const dryRunsHere = !declaration.setup || runsOnMain(helper) ? functions?.dryrun : undefined;
+  const priceOf = createPriceOf(forAll.costs, runHelper);
 
-  return async function runHelper(call) {
+  async function runHelper(call: HandlerCall): Promise<Answer> {
     const { state, input } = call;
-    if (state.dryrun) state.cost = priceFor(forAll, kindOf(input, call.uploads?.values()));
+    // That of several steps is known already.
+    if (state.dryrun) state.cost ??= await priceOf(call, kindOf(input, call.uploads?.values()), [helper]);
     if (state.dryrun && declaration.dryrun === 'operation') {
       return jsonAnswer({ operation: operationOf(helper) });
     }
@@ -69,7 +71,7 @@ function runPlugin(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
     if (handlesHere) return runHere(call, 'handler', (context) => handlesHere.handler(input, context));
     if (!mayBeShort(functions)) return runInPool(call, 'handler');
     return (await runShort(functions, call, callHere(call), here)) ?? runInPool(call, 'handler');
-  };
+  }
 
   async function runInPool(call: HandlerCall, does: CallTask['does']): Promise<Answer> {
     const { input, files, state } = call;
@@ -105,9 +107,9 @@ function runPlugin(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
     const kind = kindOf(call.input, call.files && Object.values(call.files));
     return { scope, context: new HandlerContext(scope, parts) as HelperContext, kind };
   }
-}
 
-const priceFor = ({ costs }: RunOptions, kind: CallKind) => ({ cpu_ms: costs?.price(kind) ?? null });
+  return runHelper;
+}
 
 async function runInThread(
   call: HandlerCall,
@@ -126,6 +128,7 @@ const operationOf = ({ id }: Helper): string => id.slice(id.lastIndexOf('/') + 1
 function runSteps(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
   const { id: service } = helper;
   const made = new WeakMap<Helper, LastStage<HandlerCall>>();
+  const priceOf = createPriceOf(forAll.costs, runSteps);
 
   function dryRunOf(step: Helper): LastStage<HandlerCall> {
     const last = made.get(step) ?? runPlugin(step, forAll);
@@ -133,11 +136,15 @@ function runSteps(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
     return last;
   }
 
-  return async function runSteps(call) {
+  async function runSteps(call: HandlerCall): Promise<Answer> {
     const { state, input, files, steps = [] } = call;
     const { url, format, quality } = input;
     const variant = typeof format === 'string' ? { variant: format } : {};
     if (state.dryrun) {
+      const service = serviceOf({ context: { service: helper.id }, steps: steps.map(taskOf) });
+      const kind = { service, ...variant, size: pixelsOf(call.uploads?.values() ?? []) };
+      const helpers = steps.map((step) => step.helper);
+      state.cost = await priceOf(call, kind, helpers);
       const reports: unknown[] = [];
       for (const step of steps) {
         const report = dryRunOf(step.helper)({ ...call, input: step.input, steps: undefined });
@@ -146,8 +153,6 @@ function runSteps(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
         });
         reports.push(answer.kind === 'bytes' ? null : JSON.parse(jsonText(answer)));
       }
-      const service = serviceOf({ context: { service: helper.id }, steps: steps.map(taskOf) });
-      state.cost = priceFor(forAll, { service, ...variant, size: pixelsOf(call.uploads?.values() ?? []) });
       const result = { format: formatOf(steps, format), ...(quality === undefined ? {} : { quality }) };
       return jsonAnswer({
         operation: operationOf(helper),
@@ -173,7 +178,9 @@ function runSteps(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
       size: pixelsOf(Object.values(files ?? {})),
     };
     return runInThread(call, task, forAll);
-  };
+  }
+
+  return runSteps;
 }
 
 /** What the answer will be: a plugin from outside may have chosen, as the last. */

@@ -1,25 +1,21 @@
-import { readFile } from 'node:fs/promises';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { HandlerContext } from '../../pool/context/handler-context.js';
 import { readThrown } from '../../pool/errors.js';
-import { probeImage } from '../../pool/image/header.js';
 import type { Pool } from '../../pool/pool.js';
-import { asSchema } from '../../schemas/json-schema.js';
 import { loadColorNames } from '../../schemas/keywords/color-phrase.js';
 import { loadUndici } from '../download/connection.js';
 import type { HelperContext } from '../helper.js';
 import { noKeyLimits, noLimits } from '../keys/model.js';
 import { reportExitDuring } from '../plugins/import-plugin.js';
-import { examplePicture } from '../plugins/paths.js';
 import type { Helper, Registry } from '../plugins/registry.js';
 import { createKindOf } from './price.js';
-import { MainScope, mayBeShort, type RunOptions, runHelper, runShort } from './run-helper.js';
-import { type Caller, CallState } from './stage.js';
+import { MainScope, mayBeShort, type RunOptions, runShort } from './run-helper.js';
+import type { Caller } from './stage.js';
 
 interface FirstCallsOptions {
   registry: Registry;
-  pool: Pick<Pool, 'stats' | 'warm' | 'ticket'>;
+  pool: Pick<Pool, 'stats' | 'warm'>;
   inline: RunOptions;
   logger: Pick<Logger, 'error'>;
 }
@@ -27,13 +23,8 @@ interface FirstCallsOptions {
 /** Early calls go first, but hold up the other threads for this time at most. */
 const longestPoolWaitMs = 1_000;
 const waitMs = 20;
-/** Before it is learnt what pictures cost: a start has enough to do. */
-const learnAfterMs = 1_000;
 
-/**
- * Loads what the first calls of most gateways need, and starts the remaining threads, once the gateway is ready. Then learns what shipped
- * helpers cost.
- */
+/** Loads what the first calls of most gateways need, and starts the remaining threads, once the gateway is ready. */
 export function loadForFirstCalls({ registry, pool, inline, logger }: FirstCallsOptions) {
   let isClosed = false;
   const helpers = [...registry.values()];
@@ -43,8 +34,6 @@ export function loadForFirstCalls({ registry, pool, inline, logger }: FirstCalls
     loadUndici,
     loadColorNames,
     () => pool.warm(),
-    () => setTimeout(learnAfterMs, undefined, { ref: false }),
-    ...helpers.filter(({ shipped }) => shipped).flatMap((helper) => exampleCalls(helper, pool, inline)),
   ];
 
   async function load(): Promise<void> {
@@ -66,31 +55,6 @@ export function loadForFirstCalls({ registry, pool, inline, logger }: FirstCalls
       isClosed = true;
     },
   };
-}
-
-/**
- * Runs a helper of pictures once for each format, on the shipped picture and behind all calls, so that a dry run can say what one costs.
- * What fails, as where the engine lacks a format, stays unknown.
- */
-function exampleCalls(helper: Helper, pool: Pick<Pool, 'ticket'>, inline: RunOptions) {
-  const { declaration, parameters } = helper;
-  if (helper.readSteps || !declaration.files.some(({ kind }) => kind === 'image')) return [];
-  const run = runHelper(helper, inline);
-  const formats = Object.keys(asSchema(asSchema(declaration.input.properties).format).choice ?? { '': [] });
-  return formats.map((format) => async () => {
-    const inputs = declaration.examples.map((example) => ({
-      ...example.input,
-      ...(format ? { format } : {}),
-    }));
-    const checked = inputs.map((input) => parameters.check(input, { dryrun: false, uploaded: ['file'] }));
-    const valid = checked.find(({ problems }) => problems.length === 0);
-    if (!valid) return;
-    const bytes = new Uint8Array(await readFile(examplePicture));
-    const files = { file: { bytes, type: 'image/jpeg', header: probeImage(bytes) } };
-    const ticket = pool.ticket({ tenant: tenant.id, weight: 1, most: null, background: true });
-    const call = { state: new CallState('warm-up'), bodyBytes: 0, caller, ticket: () => ticket };
-    await run({ ...call, input: valid.input, files }).catch(() => undefined);
-  });
 }
 
 const tenant = { id: 'warm-up', name: 'warm-up', weight: 1, limits: noLimits };
