@@ -48,13 +48,6 @@ async function tenantPage({ site, query, tenant, visitor }: TenantCall) {
           This tenant is suspended: every call of its keys is refused with 403 tenant_suspended.
         </Notice>
       )}
-      {visitor.role !== null && (
-        <Changes>
-          <div class="inline">
-            <Suspension tenant={tenant} />
-          </div>
-        </Changes>
-      )}
       <Traffic rows={days} now={now} />
       <div class="list-head">
         <h2>Keys</h2>
@@ -76,6 +69,14 @@ async function tenantPage({ site, query, tenant, visitor }: TenantCall) {
       <KeyTable label={`Keys of ${name}`} keys={keys} sorting={sorting} />
       <Pager previous={previous} next={next} />
       <IssueForm tenant={name} services={services} />
+      {visitor.role !== null && (
+        <Changes>
+          <section class="panel danger">
+            <h2>{tenant.suspended_at === null ? 'Suspend' : 'Resume'}</h2>
+            <Suspension tenant={tenant} />
+          </section>
+        </Changes>
+      )}
     </Page>
   );
 }

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { toolFile } from '../../needs.js';
 import { arrive, follow, launchChromium, openPage, requireChromium, signInOn } from './chromium.js';
-import { openTestSite, sampleItems, sampleJob, sampleUsage, type TestSite } from './test-site.js';
+import { openTestSite, sampleItems, sampleJob, services, type TestSite } from './test-site.js';
 
 interface Violation {
   id: string;
@@ -43,7 +43,7 @@ describe('site: in a browser', function () {
   it('leads from the first sign-in to a member with a key, its rotation and its end', async () => {
     const [operatorContext, operator] = await open();
     await signIn(operator);
-    await follow(operator.getByRole('link', { name: 'Create the first one' }));
+    await follow(operator.getByRole('link', { name: 'Create a tenant' }));
     await operator.getByLabel('Name').fill('acme');
     await follow(operator.getByRole('button', { name: 'Create tenant' }));
     await follow(operator.getByRole('link', { name: 'Members' }));
@@ -67,7 +67,7 @@ describe('site: in a browser', function () {
     await page.getByText('No keys yet').waitFor();
     expect(await page.getByRole('navigation', { name: 'Site' }).textContent()).to.equal('acme');
 
-    await page.getByLabel('Label').fill('billing');
+    await page.getByRole('textbox', { name: 'Label' }).fill('billing');
     await page.getByLabel('text/*').check();
     await follow(page.getByRole('button', { name: 'Issue key' }));
     const first = (await page.locator('#key').textContent()) ?? '';
@@ -82,30 +82,31 @@ describe('site: in a browser', function () {
     await page.reload();
     expect(await page.content()).not.to.include(first);
 
+    await page.getByRole('button', { name: 'Rotate…' }).click();
     await page.getByLabel('In 1 hour').check();
     await follow(page.getByRole('button', { name: 'Rotate key' }));
     const second = (await page.locator('#key').textContent()) ?? '';
     expect(second).not.to.equal(first);
     expect([await state(first), await state(second)]).to.deep.equal(['active', 'active']);
     await follow(page.getByRole('link', { name: 'I have copied it' }));
+    await page.getByRole('button', { name: 'End the grace…' }).click();
     await follow(page.getByRole('button', { name: 'End the grace now' }));
     await page.getByText('The grace has ended').waitFor();
     expect([await state(first), await state(second)]).to.deep.equal(['expired', 'active']);
 
     const { id } = await site.admin.tenant('acme');
-    await follow(page.getByRole('link', { name: 'Usage' }));
-    await page.getByText('No calls in the last 30 days').waitFor();
-    site.usage.set(id, sampleUsage(page.url().split('/').at(-1) ?? '', 3));
+    await follow(page.getByRole('link', { name: 'Usage', exact: true }));
+    await page.getByText('No calls from').waitFor();
+    await site.record(...services.map((service) => ({ tenant: id, service: service.id })));
     await page.reload();
-    expect(await page.locator('.plot rect').count()).to.equal(12);
-    expect(await page.getByRole('row').count()).to.equal(13);
+    expect(await page.locator('.plot rect').count()).to.equal(services.length);
     await page.locator('.plot rect').first().hover();
     await page.locator('.tip:visible').waitFor();
-    expect(await page.locator('.tip').textContent()).to.match(/^\d{4}-\d\d-\d\d · \w+\/[\w-]+ · \d+ calls$/);
+    expect(await page.locator('.tip').textContent()).to.match(/^\d{4}-\d\d-\d\d · \w+\/[\w-]+ · 1 call$/);
 
-    await follow(page.getByRole('link', { name: 'Keys', exact: true }));
+    await follow(page.getByRole('link', { name: 'Overview', exact: true }));
     await follow(page.getByRole('link', { name: 'billing' }));
-    await follow(page.getByRole('link', { name: 'Revoke key…' }));
+    await page.getByRole('button', { name: 'Revoke…' }).click();
     await follow(page.getByRole('button', { name: 'Revoke for good' }));
     await page.getByText('The key was revoked').waitFor();
     expect(await state(second)).to.equal('revoked');
@@ -152,9 +153,13 @@ describe('site: in a browser', function () {
     await enter();
     await tabTo('Tenants');
     await enter();
+    await tabTo('New tenant');
+    await enter();
     await tabTo('Name');
     await page.keyboard.type('by-keyboard');
     await enter();
+    await tabTo('Issue a key');
+    await page.keyboard.press('Enter');
     await tabTo('Label');
     await page.keyboard.type('typed');
     await tabTo('text/*');
@@ -164,8 +169,8 @@ describe('site: in a browser', function () {
     const key = (await page.locator('#key').textContent()) ?? '';
     await tabTo('I have copied it');
     await enter();
-    await tabTo('Revoke key…');
-    await enter();
+    await tabTo('Revoke…');
+    await page.keyboard.press('Enter');
     await tabTo('Revoke for good');
     await enter();
     await page.getByText('The key was revoked').waitFor();
@@ -175,7 +180,7 @@ describe('site: in a browser', function () {
 
   it('shows today’s calls and the scale first on a screen that is narrower than the chart', async () => {
     const { id } = await site.admin.createTenant('narrow', 'test');
-    site.usage.set(id, sampleUsage('key_narrow', 1));
+    await site.record({ tenant: id });
     const [context, page] = await openSignedIn('/tenants/narrow/usage', {
       viewport: { width: 390, height: 844 },
     });
@@ -219,7 +224,10 @@ describe('site: in a browser', function () {
         const key = await site.admin.issueKey(tenant, { label: 'website' }, 'test');
         await site.admin.rotateKey(key.id, {}, 'test');
         await site.admin.revokeKey((await site.admin.issueKey(tenant, {}, 'test')).id, 'test');
-        site.usage.set(id, sampleUsage(key.id, 7));
+        await site.record(
+          { tenant: id, key: key.id },
+          { tenant: id, key: key.id, status: 429, code: 'rate_limited' },
+        );
         site.jobs.push(sampleJob(id, {}, sampleItems));
         // The page's own policy keeps axe out, so it is set aside here and only here.
         const [context, page] = await open({
@@ -253,6 +261,9 @@ describe('site: in a browser', function () {
         for (const path of [
           '/overview',
           '/tenants',
+          '/tenants/new',
+          '/plans',
+          '/search?q=axe',
           '/keys',
           '/audit',
           '/people',
