@@ -29,7 +29,22 @@ const kb = 1024;
 const size = process.argv.includes('--small') ? { tenants: 50, keys: 400, days: 60 } : {};
 
 /** What else is asked for on some pages: orders, filters, long times. */
-const queries: Record<string, readonly string[]> = {};
+const year = new Date(Date.now() - 395 * 86_400_000).toISOString().slice(0, 10);
+const spans = ['?days=90', `?from=${year}`];
+const queries: Record<string, readonly string[]> = {
+  '/overview': ['?by=errors', '?by=cpu_ms'],
+  '/search': ['?q=lab', '?q=web'],
+  '/tenants': ['?q=labs', '?sort=last_used_at&order=desc', '?sort=errors&order=desc', '?state=suspended'],
+  '/keys': ['?q=web', '?state=in_grace', '?state=all&sort=last_used_at&order=desc'],
+  '/tenants/:tenant': ['?state=all', '?q=web'],
+  '/usage': [...spans, '?by=tenant', '?by=outcome', `?by=tenant&from=${year}`],
+  '/tenants/:tenant/usage': [...spans, '?by=key', '?by=outcome', `?by=key&from=${year}`],
+  '/requests': ['?code=source_failed', '?code=internal', '?status=5xx'],
+  '/tenants/:tenant/requests': ['?code=source_failed', '?status=4xx'],
+  '/audit': ['?action=key.pause', '?actor=grace'],
+  '/people': ['?q=ana'],
+  '/notices': ['?type=tenant.budget'],
+};
 
 interface PageCost {
   path: string;
