@@ -34,7 +34,7 @@ describe('pages in a browser', function () {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await page.goto(new URL('/tenants/demo', gateway.connectUrl).href);
-    await page.getByLabel('Label').fill('billing');
+    await page.getByRole('textbox', { name: 'Label' }).fill('billing');
     await page.getByRole('button', { name: 'Issue key' }).click();
     const key = (await page.locator('#key').textContent()) ?? '';
     const codes = async () => {
@@ -43,7 +43,7 @@ describe('pages in a browser', function () {
     };
     expect(await codes()).to.equal('200 ok');
     await follow(page.getByRole('link', { name: 'I have copied it' }));
-    await follow(page.getByRole('link', { name: 'Revoke key…' }));
+    await page.getByRole('button', { name: 'Revoke…' }).click();
     await follow(page.getByRole('button', { name: 'Revoke for good' }));
     await page.getByText('The key was revoked').waitFor();
     expect(await codes()).to.equal('401 key_revoked');
