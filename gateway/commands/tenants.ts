@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { inputError } from '../errors.js';
+import { countsOf } from '../keys/audit-text.js';
 import type { ListedTenant } from '../keys/key-reads.js';
 import type { TenantView } from '../keys/model.js';
 import { tenantName, tenantSorts } from '../keys/schemas.js';
@@ -183,13 +184,6 @@ async function confirm(terminal: Terminal, name: string, contents: Record<string
   if (typed === undefined)
     throw inputError([{ field: 'yes', problem: `must be given where nobody can be asked. ${what}` }]);
   if (typed !== name) throw inputError([{ field: 'name', problem: 'was not typed: nothing is deleted' }]);
-}
-
-function countsOf(contents: Record<string, number>): string {
-  const counts = Object.entries(contents).map(([kind, count]) =>
-    count === 1 ? `1 ${kind.replace(/s$/, '')}` : `${count} ${kind}`,
-  );
-  return counts.join(', ');
 }
 
 function tableOf(tenants: ListedTenant[]): string {

@@ -114,3 +114,11 @@ function timeOf(value: unknown): string {
   const count = seconds / length;
   return `${count} ${unit}${count === 1 ? '' : 's'}`;
 }
+
+/** How many there are of each kind, in words: "1 key, 2 recipes". */
+export function countsOf(contents: Record<string, number>): string {
+  const counts = Object.entries(contents).map(([kind, count]) =>
+    count === 1 ? `1 ${kind.replace(/s$/, '')}` : `${count} ${kind}`,
+  );
+  return counts.join(', ');
+}

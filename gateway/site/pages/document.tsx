@@ -167,7 +167,7 @@ const errorTitles: Partial<Record<number, string>> = {
   401: 'Please sign in',
   403: 'Not allowed',
   404: 'Not found',
-  409: 'Sent already',
+  409: 'Not possible as things are',
   429: 'Too many tries',
   502: 'The identity provider did not answer',
   503: 'Not available just now',
@@ -182,7 +182,8 @@ const errorMessages: Partial<Record<ErrorCode, string>> = {
 
 /** What went wrong, as a page that leads on. */
 export function errorPage(error: GatewayError, requestId: string): PageAnswer {
-  const title = errorTitles[error.status] ?? (error.status < 500 ? 'That did not work' : 'Something broke');
+  const usual = errorTitles[error.status] ?? (error.status < 500 ? 'That did not work' : 'Something broke');
+  const title = error.code === 'exists' ? 'Sent already' : usual;
   // After a failure of the provider, signing in by password still works.
   const leadsToSignIn = error.status === 401 || error.code === 'upstream_failed';
   const [href, text] = leadsToSignIn ? ['/sign-in', 'Sign in'] : ['/', 'Go to the start'];

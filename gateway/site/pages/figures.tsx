@@ -3,7 +3,7 @@ import { formatCount } from './elements.js';
 const sparkWidth = 100;
 const sparkHeight = 24;
 
-/** How a figure went over some days, as a line; `label` says what it shows. */
+/** How a figure went over some days, as a line, dotted to the last day, which is not over; `label` says what it shows. */
 export function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
   const peak = Math.max(1, ...values);
   const step = sparkWidth / Math.max(1, values.length - 1);
@@ -13,7 +13,8 @@ export function Sparkline({ values, label }: { values: readonly number[]; label:
   });
   return (
     <svg class="spark" viewBox={`0 0 ${sparkWidth} ${sparkHeight}`} role="img" aria-label={label}>
-      <polyline points={points.join(' ')} />
+      <polyline points={points.slice(0, -1).join(' ')} />
+      <polyline points={points.slice(-2).join(' ')} stroke-dasharray="2 3" />
     </svg>
   );
 }

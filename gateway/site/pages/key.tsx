@@ -1,8 +1,8 @@
-import { GatewayError, inputError } from '../../errors.js';
+import { inputError } from '../../errors.js';
 import { type KeyView, viewKey } from '../../keys/model.js';
 import { keySchema, limitsSchema } from '../../keys/schemas.js';
 import { dayOf } from '../../usage/store.js';
-import { emptyForm, formState, get, type KeyCall, post, postOnce, refused } from '../page.js';
+import { formState, get, type KeyCall, post, postOnce, refused } from '../page.js';
 import { type Service, servicesFor } from '../site.js';
 import { ConfirmDialog, ConfirmPage } from './confirm.js';
 import { Page } from './document.js';
@@ -22,6 +22,7 @@ import {
   Table,
 } from './elements.js';
 import { newKeyPage, readKeyForm, ScopeChecks } from './keys.js';
+import { SuspendedNotice } from './settings.js';
 import { SigningPanel } from './signed-urls.js';
 import { daysAgo, formatShare, Stats } from './traffic.js';
 
@@ -84,9 +85,7 @@ async function editKey(call: KeyCall) {
     await site.admin.editKey(key.id, { label, scopes, ...expiry, ...none, ...limits }, actor);
     return { redirect: `/keys/${key.id}?done=edit` };
   } catch (error) {
-    if (!(error instanceof GatewayError) || error.code !== 'conflict')
-      return refused(formState(error, form, 'label'), await keyPage(call));
-    return refused(emptyForm, await keyPage(call, error.message), error.status);
+    return refused(formState(error, form, 'label'), await keyPage(call));
   }
 }
 
@@ -95,26 +94,19 @@ function dayIn(time: number | null): string | null {
 }
 
 async function rotateKey(call: KeyCall) {
-  const { site, form, key } = call;
+  const { site, form, key, actor } = call;
   const grace = form.get('grace_seconds') ?? '';
-  try {
-    if (!graces.some(([seconds]) => seconds === grace)) {
-      throw inputError([{ field: 'grace_seconds', problem: 'must be one of the choices' }]);
-    }
-    const options = { grace_seconds: Number(grace) };
-    const rotated = await site.admin.rotateKey(key.id, options, call.actor);
-    const end = rotated.previous_expires_at;
-    const note =
-      grace === '0'
-        ? 'It works at once, and the old secret does not any more.'
-        : `It works at once. The old secret works too until ${end.slice(0, 10)} ${end.slice(11, 16)} UTC.`;
-    return newKeyPage(call, { ...rotated, scopes: key.scopes }, note);
-  } catch (error) {
-    const state = formState(error, form, 'grace_seconds');
-    const { id: problem } = state.problems;
-    const message = problem && `This key ${problem.replace('names a key that ', '')}.`;
-    return refused(state, await keyPage(call, message));
+  if (!graces.some(([seconds]) => seconds === grace)) {
+    throw inputError([{ field: 'grace_seconds', problem: 'must be one of the choices' }]);
   }
+  const rotated = await site.admin.rotateKey(key.id, { grace_seconds: Number(grace) }, actor);
+  const end = rotated.previous_expires_at;
+  const works = key.paused_at === null ? 'It works at once' : 'It works once the key is resumed';
+  const note =
+    grace === '0'
+      ? `${works}, and the old secret does not any more.`
+      : `${works}. The old secret works too until ${end.slice(0, 10)} ${end.slice(11, 16)} UTC.`;
+  return newKeyPage(call, { ...rotated, scopes: key.scopes }, note);
 }
 
 /** A key as its pages show it: with its figures of 30 days and of the last seven. */
@@ -186,12 +178,13 @@ async function askPage(call: KeyCall, step: 'rotate' | 'pause' | 'end-grace' | '
   );
 }
 
-async function keyPage(call: KeyCall, problem?: string) {
+async function keyPage(call: KeyCall) {
   const { site, tenant } = call;
   const key = await viewOf(call);
   const base = `/keys/${key.id}`;
   const services = await servicesFor(site, tenant.name);
-  const message = steps[call.query.get('done') as Step];
+  const done = call.query.get('done') ?? '';
+  const message = Object.hasOwn(steps, done) && steps[done as Step];
   const lives = key.state === 'active' || key.state === 'paused';
   const dialog = (step: 'rotate' | 'pause' | 'end-grace' | 'revoke', open: string, danger = false) => (
     <ConfirmDialog
@@ -213,10 +206,14 @@ async function keyPage(call: KeyCall, problem?: string) {
         {key.secrets.length > 1 && <State state="in_grace" />}
       </div>
       {message && <Notice kind="good">{message}</Notice>}
-      {problem && <Notice kind="bad">{problem}</Notice>}
+      <SuspendedNotice tenant={tenant} />
       <Stats
         stats={[
-          { name: 'Calls, 30 days', value: formatCount(key.month.calls), note: weekNote(key.week.calls) },
+          {
+            name: 'Calls, 30 days',
+            value: formatCount(key.month.calls),
+            note: `${formatCount(key.week.calls)} in the last 7 days`,
+          },
           { name: 'Errors, 30 days', value: formatShare(key.month.errors, key.month.calls) },
           { name: 'CPU, 30 days', value: formatDuration(key.month.cpu_ms) },
           { name: 'Last used', value: <Moment at={key.last_used_at} none="never" /> },
@@ -257,10 +254,6 @@ async function keyPage(call: KeyCall, problem?: string) {
       )}
     </Page>
   );
-}
-
-function weekNote(calls: number): string {
-  return `${formatCount(calls)} in the last 7`;
 }
 
 function KeyFacts({ keyView: key, tenant }: { keyView: KeyView; tenant: string }) {

@@ -18,6 +18,7 @@ import {
   ViewContext,
 } from './elements.js';
 import { Chips, Pager, readListQuery, SearchForm } from './lists.js';
+import { redirectSecret } from './search.js';
 
 const keysPerPage = 50;
 
@@ -34,7 +35,10 @@ export const keyStates = [
 ] as const;
 
 /** Every key of every tenant, or of the one that the address names, newest first. */
-async function allKeysPage({ site, query }: UserCall) {
+async function allKeysPage(call: UserCall) {
+  const { site, query } = call;
+  const secret = await redirectSecret(call, query.get('q'));
+  if (secret) return secret;
   const { sorting, ...asked } = readListQuery(query, { by: 'created_at', order: 'desc' });
   const tenant = query.get('tenant') || undefined;
   const { keys, previous, next } = await readList(() =>
@@ -52,7 +56,7 @@ async function allKeysPage({ site, query }: UserCall) {
           <a href="/keys">Show every key in use</a>
         ) : (
           <>
-            Choose a tenant under <a href="/tenants">Tenants</a> and issue its first key there.
+            Keys are issued on the page of their tenant: see <a href="/tenants">Tenants</a>.
           </>
         )}
       </Empty>

@@ -22,7 +22,7 @@ const orders = [
 ] as const;
 
 /** Whether all is well, and who uses it. */
-async function overviewPage({ site, query }: PageCall) {
+async function overviewPage({ site, query, mayChange }: PageCall) {
   const now = site.now();
   const today = daysAgo(now, 0);
   const by = (['errors', 'cpu_ms'] as const).find((order) => order === query.get('by')) ?? 'calls';
@@ -30,7 +30,7 @@ async function overviewPage({ site, query }: PageCall) {
     site.figures.days({ from: daysAgo(now, 7), to: today }),
     site.admin.listTenants({ sort: by, order: 'desc', limit: tenantsShown }),
     site.notices.list({ limit: noticesShown }),
-    firstSteps(site),
+    mayChange ? firstSteps(site) : [],
   ]);
   const recent = notices.filter(({ at }) => Date.parse(at) > now - 7 * dayMs);
   const rows = await Promise.all(

@@ -2,7 +2,7 @@ import { GatewayError } from '../../errors.js';
 import { defaultWeight, noLimits } from '../../keys/model.js';
 import type { PlanView } from '../../keys/plans.js';
 import { tenantName } from '../../keys/schemas.js';
-import { emptyForm, formState, get, post, refused, type UserCall } from '../page.js';
+import { formState, get, post, refused, type UserCall } from '../page.js';
 import { ConfirmDialog, ConfirmPage } from './confirm.js';
 import { Page } from './document.js';
 import { Changes, Empty, Field, Form, formatCount, Moment, Notice, Table } from './elements.js';
@@ -13,7 +13,10 @@ export const plansPages = [
   get.operator('/plans', (call) => plansPage(call)),
   post.operator('/plans', async (call) => {
     const name = (call.form.get('name') ?? '').trim();
-    return savePlan(call, name, await plansPage(call));
+    const page = await plansPage(call);
+    const isTaken = (await call.site.admin.plans()).some((plan) => plan.name === name);
+    if (isTaken) return refused({ values: call.form, problems: { name: 'is that of another plan' } }, page);
+    return savePlan(call, name, page);
   }),
   get.operator('/plans/:plan', async (call) => planPage(call, await findPlan(call))),
   post.operator('/plans/:plan', async (call) => {
@@ -22,21 +25,15 @@ export const plansPages = [
   }),
   get.operator('/plans/:plan/delete', async (call) => {
     const { name } = await findPlan(call);
-    return <ConfirmPage title="Delete plan" href={`/plans/${name}`} {...deletion(name)} />;
+    return <ConfirmPage title="Delete plan" href={`/plans/${name}`} {...deletionOf(name)} />;
   }),
   post.operator('/plans/:plan/delete', async (call) => {
-    const plan = await findPlan(call);
-    try {
-      await call.site.admin.deletePlan(plan.name, call.actor);
-      return { redirect: '/plans' };
-    } catch (error) {
-      if (!(error instanceof GatewayError) || error.code !== 'conflict') throw error;
-      return refused(emptyForm, planPage(call, plan, error.message), error.status);
-    }
+    await call.site.admin.deletePlan(call.params.plan ?? '', call.actor);
+    return { redirect: '/plans' };
   }),
 ];
 
-async function findPlan({ site, params }: UserCall): Promise<PlanView> {
+async function findPlan({ site, params }: UserCall) {
   const plan = (await site.admin.plans()).find(({ name }) => name === params.plan);
   if (!plan) throw new GatewayError('not_found');
   return plan;
@@ -68,7 +65,7 @@ async function plansPage(call: UserCall) {
         ones.
       </p>
       <Empty of={plans} title="No plans yet">
-        Add the first one below, then choose it in the settings of a tenant.
+        <Changes>Add the first one below, then choose it in the settings of a tenant.</Changes>
       </Empty>
       <Table
         label="Plans"
@@ -109,8 +106,8 @@ async function plansPage(call: UserCall) {
   );
 }
 
-function planPage(call: UserCall, plan: PlanView, problem?: string) {
-  const { name } = plan;
+function planPage(call: UserCall, plan: Awaited<ReturnType<typeof findPlan>>) {
+  const { name, tenants } = plan;
   return (
     <Page title={`Plan ${name}`}>
       <p>
@@ -119,7 +116,6 @@ function planPage(call: UserCall, plan: PlanView, problem?: string) {
       {call.query.get('saved') === '1' && (
         <Notice kind="good">Saved. Every gateway goes by it within 5 seconds.</Notice>
       )}
-      {problem && <Notice kind="bad">{problem}</Notice>}
       <p class="quiet">
         Changed <Moment at={plan.updated_at} />. A change holds for every tenant that has this plan.
       </p>
@@ -130,20 +126,25 @@ function planPage(call: UserCall, plan: PlanView, problem?: string) {
       <Changes>
         <section class="panel danger">
           <h2>Delete</h2>
-          <ConfirmDialog id="delete" href={`/plans/${name}/delete`} open="Delete plan…" {...deletion(name)} />
+          {tenants > 0 ? (
+            <p>Give the tenants that have this plan another one first, or none.</p>
+          ) : (
+            <ConfirmDialog
+              id="delete"
+              href={`/plans/${name}/delete`}
+              open="Delete plan…"
+              {...deletionOf(name)}
+            />
+          )}
         </section>
       </Changes>
     </Page>
   );
 }
 
-function deletion(name: string) {
-  return {
-    heading: `Delete the plan ${name}?`,
-    action: `/plans/${name}/delete`,
-    button: 'Delete plan',
-    children: (
-      <p>Only a plan that no tenant has can be deleted: give those that have it another one first.</p>
-    ),
-  };
-}
+const deletionOf = (name: string) => ({
+  heading: `Delete the plan ${name}?`,
+  action: `/plans/${name}/delete`,
+  button: 'Delete plan',
+  children: <p>No tenant has it. This cannot be undone.</p>,
+});

@@ -9,10 +9,8 @@ import { SearchForm } from './lists.js';
 /** The search field of every page. It sends its text as a form, as that may be a whole key. */
 export const searchPages = [
   post.user('/search', async (call) => {
-    const text = (call.form.get('q') ?? '').trim();
-    const key = isSecret(text) ? await keyOfSecret(call, text) : undefined;
-    if (key) return { redirect: key };
-    return { redirect: `/search?q=${encodeURIComponent(publicPart(text))}` };
+    const text = (call.form.get('q') ?? '').trim().slice(0, 200);
+    return (await redirectSecret(call, text)) ?? { redirect: `/search?q=${encodeURIComponent(text)}` };
   }),
   get.user('/search', searchPage),
 ];
@@ -28,8 +26,8 @@ interface Hit {
 
 async function searchPage(call: UserCall) {
   const text = (call.query.get('q') ?? '').trim();
-  // Typed into the address by hand: it does not stay there.
-  if (isSecret(text)) return { redirect: `/search?q=${encodeURIComponent(publicPart(text))}` };
+  const secret = await redirectSecret(call, text);
+  if (secret) return secret;
   const hits = text === '' ? [] : await findHits(call, text);
   // People and keys may have a tenant's name in theirs.
   const named = hits.find(({ kind, title }) => kind === 'Tenant' && title === text.toLowerCase());
@@ -55,23 +53,18 @@ async function searchPage(call: UserCall) {
   );
 }
 
-/** Whether the text may be a key or a token as a whole, of which no address may hold more than the first characters. */
-function isSecret(text: string): boolean {
-  return /^hg[a-z]?_.{8,}$/.test(text);
-}
-
-function publicPart(text: string): string {
-  return isSecret(text) ? text.slice(0, text.indexOf('_') + 5) : text.slice(0, 200);
-}
-
-/** The page of the key that this whole key opens, where the visitor may have it. */
-async function keyOfSecret({ site, visitor }: UserCall, text: string): Promise<string | undefined> {
-  const digest = parseKey(text);
+/**
+ * Where a text leads that has a whole key or token in it, which must not stay in an address: to the page of its key, where
+ * the visitor may have that, else to a search for its first characters.
+ */
+export async function redirectSecret({ site, visitor }: UserCall, text: string | undefined) {
+  const [secret] = /\bhg[a-z]?_\S{8,}/.exec(text ?? '') ?? [];
+  if (!secret) return undefined;
+  const digest = parseKey(secret);
   const [found] = digest ? await site.store.find([digest.hash]) : [];
-  if (!found) return undefined;
-  const { key, tenant } = found;
-  const mayEnter = visitor.role || visitor.tenants.some(({ id }) => id === tenant.id);
-  return mayEnter ? `/keys/${key.id}` : undefined;
+  const mayEnter = visitor.role || visitor.tenants.some(({ id }) => id === found?.tenant.id);
+  if (found && mayEnter) return { redirect: `/keys/${found.key.id}` };
+  return { redirect: `/search?q=${encodeURIComponent(secret.slice(0, secret.indexOf('_') + 5))}` };
 }
 
 /** What has this text in it, of what the visitor may see: of the whole gateway for the staff, else of their tenants. */
@@ -103,7 +96,9 @@ async function findHits({ site, visitor }: UserCall, q: string): Promise<Hit[]> 
 async function findKeys({ admin }: Site, q: string, tenant?: string): Promise<Hit[]> {
   const { keys } = await admin.searchKeys({ q, tenant, state: 'all', limit: hitsOfEach });
   return keys.map(({ id, label, tenant }) => ({
-    ...{ kind: `Key of ${tenant}`, title: label ?? id, href: `/keys/${id}` },
+    kind: `Key of ${tenant}`,
+    title: label ?? id,
+    href: `/keys/${id}`,
   }));
 }
 

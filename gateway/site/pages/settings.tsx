@@ -1,4 +1,5 @@
 import { inputError } from '../../errors.js';
+import { countsOf } from '../../keys/audit-text.js';
 import { noLimits, type Tenant, type TenantView, viewTenant } from '../../keys/model.js';
 import { limitsSchema, tenantName } from '../../keys/schemas.js';
 import { formState, get, post, refused, type TenantCall } from '../page.js';
@@ -28,10 +29,10 @@ export const settingsPages = [
     edit(call, 'rate', { plan: call.form.get('plan') || null, ...readLimits(call.site, call.form) }),
   ),
   post.tenantOperator(`${path}/details`, (call) => edit(call, 'name', readDetails(call))),
-  get.tenantOperator(`${path}/suspend`, async (call) => askPage(call, 'suspend')),
+  get.tenantOperator(`${path}/suspend`, (call) => askPage(call, 'suspend')),
   post.tenantOperator(`${path}/suspend`, (call) => edit(call, 'name', { state: 'suspended' })),
   post.tenantOperator(`${path}/resume`, (call) => edit(call, 'name', { state: 'active' })),
-  get.tenantOperator(`${path}/delete`, async (call) => askPage(call, 'delete')),
+  get.tenantOperator(`${path}/delete`, (call) => askPage(call, 'delete')),
   post.tenantOperator(`${path}/delete`, deleteTenant),
 ];
 
@@ -52,7 +53,7 @@ async function deleteTenant(call: TenantCall) {
   const { site, tenant, form, actor } = call;
   if (form.get('confirm')?.trim() !== tenant.name) {
     const error = inputError([{ field: 'confirm', problem: `must be ${tenant.name}` }]);
-    return refused(formState(error, form, 'confirm'), askPage(call, 'delete'));
+    return refused(formState(error, form, 'confirm'), await askPage(call, 'delete'));
   }
   await site.admin.deleteTenant(tenant.name, actor);
   return { redirect: '/tenants' };
@@ -133,7 +134,11 @@ async function settingsPage(call: TenantCall) {
   const { site, tenant, query, visitor, mayChange } = call;
   const { name, id } = tenant;
   const isStaff = visitor.role !== null;
-  const [use, plans] = await Promise.all([site.admin.limitUse(id), isStaff ? site.admin.plans() : []]);
+  const [use, plans, contents] = await Promise.all([
+    site.admin.limitUse(id),
+    isStaff ? site.admin.plans() : [],
+    isStaff ? site.admin.contents(name) : {},
+  ]);
   const used: Partial<Record<LimitField, number>> = { monthly_quota: use.calls, monthly_cpu_ms: use.cpu_ms };
   const { in_force: inForce } = viewTenant(tenant, site.defaults);
   const sources = { tenant: 'own value', plan: `plan ${tenant.plan?.name}`, gateway: 'gateway’s default' };
@@ -174,7 +179,9 @@ async function settingsPage(call: TenantCall) {
         </section>
       ))}
       {isStaff && <Details tenant={tenant} />}
-      {isStaff && mayChange && <Administration call={call} plans={plans.map((plan) => plan.name)} />}
+      {isStaff && mayChange && (
+        <Administration call={call} plans={plans.map((plan) => plan.name)} contents={contents} />
+      )}
     </Page>
   );
 }
@@ -198,8 +205,9 @@ function Details({ tenant }: Pick<TenantCall, 'tenant'>) {
   );
 }
 
-function Administration({ call, plans }: { call: TenantCall; plans: readonly string[] }) {
-  const { site, tenant } = call;
+function Administration(props: { call: TenantCall; plans: readonly string[]; contents: Contents }) {
+  const { plans, contents } = props;
+  const { site, tenant } = props.call;
   const base = `/tenants/${tenant.name}/settings`;
   const options = [['', 'None'], ...plans.map((name) => [name, name] as const)] as const;
   const { in_force } = viewTenant({ ...tenant, limits: noLimits, weight: null }, site.defaults);
@@ -258,11 +266,19 @@ function Administration({ call, plans }: { call: TenantCall; plans: readonly str
             id="delete"
             href={`${base}/delete`}
             open="Delete…"
-            {...questionOf(tenant.name, 'delete')}
+            {...questionOf(tenant.name, 'delete', contents)}
           />
         </div>
       </section>
     </>
+  );
+}
+
+export function SuspendedNotice({ tenant }: Pick<TenantCall, 'tenant'>) {
+  return tenant.suspended_at === null ? null : (
+    <Notice kind="bad">
+      This tenant is suspended: every call of its keys is refused with 403 tenant_suspended.
+    </Notice>
   );
 }
 
@@ -281,7 +297,10 @@ export function Suspension({ tenant: { name, suspended_at } }: Pick<TenantCall, 
   );
 }
 
-function questionOf(name: string, step: 'suspend' | 'delete') {
+/** How many things of each kind a tenant has. */
+type Contents = Parameters<typeof countsOf>[0];
+
+function questionOf(name: string, step: 'suspend' | 'delete', contents: Contents = {}) {
   const questions = {
     suspend: {
       heading: `Suspend ${name}?`,
@@ -300,8 +319,8 @@ function questionOf(name: string, step: 'suspend' | 'delete') {
       children: (
         <>
           <p>
-            Its keys are revoked, and its recipes, jobs and memberships are gone. This cannot be undone. Its
-            usage and audit log stay for their time.
+            {countsOf(contents)}: all of it is gone, and its keys open nothing any more. This cannot be
+            undone. Its usage and audit log stay for their time.
           </p>
           <Field name="confirm" label="Type the tenant’s name" required hint={`It is ${name}.`} />
         </>
@@ -311,8 +330,8 @@ function questionOf(name: string, step: 'suspend' | 'delete') {
   return { action: `/tenants/${name}/settings/${step}`, ...questions[step] };
 }
 
-function askPage({ tenant: { name } }: TenantCall, step: 'suspend' | 'delete') {
-  const question = questionOf(name, step);
+async function askPage({ site, tenant: { name } }: TenantCall, step: 'suspend' | 'delete') {
+  const question = questionOf(name, step, await site.admin.contents(name));
   return (
     <ConfirmPage tenant={name} title={question.button} href={`/tenants/${name}/settings`} {...question} />
   );

@@ -2,17 +2,21 @@ import { keySchema } from '../../keys/schemas.js';
 import { formState, get, postOnce, readList, refused, type TenantCall } from '../page.js';
 import { type Service, servicesFor } from '../site.js';
 import { Page } from './document.js';
-import { Changes, Empty, Field, Form, Notice } from './elements.js';
+import { Changes, Empty, Field, Form } from './elements.js';
 import { KeyTable, keyStates, newKeyPage, readKeyForm, ScopeChecks } from './keys.js';
 import { Chips, Pager, readListQuery, SearchForm } from './lists.js';
-import { Suspension } from './settings.js';
+import { redirectSecret } from './search.js';
+import { SuspendedNotice, Suspension } from './settings.js';
 import { daysAgo, Traffic } from './traffic.js';
 
 const keysPerPage = 50;
 
 /** A tenant's own overview: its traffic, its keys, and the form for another key. */
 export const tenantPages = [
-  get.tenant('/tenants/:tenant', tenantPage),
+  get.tenant(
+    '/tenants/:tenant',
+    async (call) => (await redirectSecret(call, call.query.get('q'))) ?? tenantPage(call),
+  ),
   // A reload of the page that shows a new key leads here, once the browser has forgotten the form.
   get.tenant('/tenants/:tenant/keys', async ({ tenant, search }) => ({
     redirect: `/tenants/${tenant.name}${search && `?${search}`}`,
@@ -31,7 +35,7 @@ async function issueKey(call: TenantCall) {
   }
 }
 
-async function tenantPage({ site, query, tenant, visitor }: TenantCall) {
+async function tenantPage({ site, query, tenant, visitor, mayChange }: TenantCall) {
   const { id, name } = tenant;
   const { sorting, ...asked } = readListQuery(query, { by: 'created_at', order: 'desc' });
   const now = site.now();
@@ -43,11 +47,7 @@ async function tenantPage({ site, query, tenant, visitor }: TenantCall) {
   const isFiltered = asked.q || asked.state;
   return (
     <Page tenant={name} title={name}>
-      {tenant.suspended_at !== null && (
-        <Notice kind="bad">
-          This tenant is suspended: every call of its keys is refused with 403 tenant_suspended.
-        </Notice>
-      )}
+      <SuspendedNotice tenant={tenant} />
       <Traffic rows={days} now={now} />
       <div class="list-head">
         <h2>Keys</h2>
@@ -63,6 +63,7 @@ async function tenantPage({ site, query, tenant, visitor }: TenantCall) {
         {isFiltered ? (
           <a href={`/tenants/${name}`}>Show every key in use</a>
         ) : (
+          mayChange &&
           'Issue the first one below, put it into your program as the parameter ak, and make a call.'
         )}
       </Empty>

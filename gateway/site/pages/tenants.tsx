@@ -64,7 +64,9 @@ async function tenantsPage({ site, query }: PageCall) {
         ) : (
           <>
             A tenant is a customer or a team: it owns keys, and limits and usage are its own.{' '}
-            <a href="/tenants/new">Create the first one</a>, then issue a key for it.
+            <Changes>
+              <a href="/tenants/new">Create the first one</a>, then issue a key for it.
+            </Changes>
           </>
         )}
       </Empty>

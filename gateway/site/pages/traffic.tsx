@@ -45,19 +45,20 @@ export function Stats({ stats }: { stats: readonly Stat[] }) {
   );
 }
 
-/** Today against an average day of the seven before, and a chart of the last seven; nothing where there were no calls. */
+/** Today so far against as much of an average day of the seven before, and a chart; nothing where there were no calls. */
 export function Traffic({ rows, now }: { rows: readonly DayFigures[]; now: number }) {
   const days = fillDays(rows, now, 8);
   const [today, before] = [days.at(-1), days.slice(0, -1)];
   if (!today || rows.length === 0) return null;
   const sum = (field: 'calls' | 'errors' | 'limited' | 'cpu_ms') =>
     before.reduce((total, day) => total + day[field], 0);
-  const daily = (field: 'calls' | 'limited') => formatCount(Math.round(sum(field) / before.length));
+  const passed = (now % dayMs) / dayMs;
+  const usually = (field: 'calls' | 'limited' | 'cpu_ms') => (sum(field) / before.length) * passed;
   const usual = before.flatMap(({ p95_ms }) => p95_ms ?? []).sort((a, b) => a - b);
   const median = usual[Math.floor(usual.length / 2)];
   const failed = (day: DayFigures) => day.errors - day.limited;
   const stats = [
-    { name: 'Calls today', value: formatCount(today.calls), note: daily('calls') },
+    { name: 'Calls today', value: formatCount(today.calls), note: formatCount(Math.round(usually('calls'))) },
     {
       name: 'Error rate',
       value: formatShare(failed(today), today.calls),
@@ -68,12 +69,8 @@ export function Traffic({ rows, now }: { rows: readonly DayFigures[]; now: numbe
       value: today.p95_ms === null ? '–' : formatDuration(today.p95_ms),
       note: median === undefined ? '–' : formatDuration(median),
     },
-    { name: 'Refused by limits', value: formatCount(today.limited), note: daily('limited') },
-    {
-      name: 'CPU',
-      value: formatDuration(today.cpu_ms),
-      note: formatDuration(sum('cpu_ms') / before.length),
-    },
+    { name: 'Refused by limits', value: formatCount(today.limited), note: formatCount(Math.round(usually('limited'))) },
+    { name: 'CPU', value: formatDuration(today.cpu_ms), note: formatDuration(usually('cpu_ms')) },
   ];
   const parts = (day: DayFigures) => [
     { day: day.day, service: 'answered', calls: day.calls - day.errors },
@@ -83,8 +80,8 @@ export function Traffic({ rows, now }: { rows: readonly DayFigures[]; now: numbe
   const shown = days.slice(1);
   return (
     <div class="traffic">
-      <h2>Today (UTC), and a day of the week before</h2>
-      <Stats stats={stats.map(({ note, ...stat }) => ({ ...stat, note: `before: ${note}` }))} />
+      <h2>Today so far (UTC), beside as much of a usual day</h2>
+      <Stats stats={stats.map(({ note, ...stat }) => ({ ...stat, note: `usual: ${note}` }))} />
       {shown.some(({ calls }) => calls > 0) && (
         <UsageChart rows={shown.flatMap(parts)} days={shown.map(({ day }) => day)} />
       )}

@@ -50,6 +50,21 @@ describe('site: the page of one key', () => {
     expect(await state()).to.equal('active');
   });
 
+  it('says on its page that its tenant is suspended, and after a rotation that it is paused', async () => {
+    await site.admin.editKey(issued.id, { state: 'paused' }, 'test');
+    expect((await send(`${page}/rotate`, { grace_seconds: '0' })).html).to.include('once the key is resumed');
+    await site.admin.editTenant('acme', { state: 'suspended' }, 'test');
+    expect((await operator.get(page)).html).to.include('This tenant is suspended');
+    await site.admin.editTenant('acme', { state: 'active' }, 'test');
+  });
+
+  it('says nothing of a step that no page leads to', async () => {
+    for (const done of ['__proto__', 'constructor', 'x']) {
+      const { status, html } = await operator.get(`${page}?done=${done}`);
+      expect([status, html.includes('notice good')], done).to.deep.equal([200, false]);
+    }
+  });
+
   it('says how much the key is in use before it is rotated or revoked', async () => {
     expect((await operator.get(`${page}/revoke`)).html).to.include('It was never used.');
     await site.store.touch(new Map([[issued.id, Date.now() - 180_000]]));

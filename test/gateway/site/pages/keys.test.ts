@@ -123,7 +123,7 @@ describe('site: keys, and what is secret', () => {
     await site.admin.revokeKey(id, 'test');
     const page = await browser.submit(`${base}/rotate`, { grace_seconds: '0' });
     expect(page.status).to.equal(400);
-    expect(page.html).to.include('This key was revoked at');
+    expect(page.html).to.include('was revoked at');
   });
 
   it('writes no key, password, token, cookie or link to the log or into the database', async () => {

@@ -5,6 +5,7 @@ import { emptyForm } from '../../../../gateway/site/page.js';
 import { formatAgo, Moment, Table, ViewContext } from '../../../../gateway/site/pages/elements.js';
 import { Bar, PartsBar } from '../../../../gateway/site/pages/figures.js';
 import { Chips, Pager, readListQuery, SearchForm } from '../../../../gateway/site/pages/lists.js';
+import { Traffic } from '../../../../gateway/site/pages/traffic.js';
 
 const now = Date.parse('2026-11-25T22:50:00Z');
 
@@ -85,6 +86,18 @@ describe('site: lists and figures', () => {
     expect(read('q=ac&sort=name&order=asc&state=paused')).to.deep.include({
       ...{ q: 'ac', sort: 'name', order: 'asc', state: 'paused' },
     });
+  });
+
+  it('compare a day that is half over with half of a usual one', () => {
+    const noon = Date.parse('2026-11-25T12:00:00Z');
+    const day = { errors: 0, limited: 0, cpu_ms: 0, p95_ms: null };
+    const rows = [
+      { ...day, day: '2026-11-24', calls: 1_400 },
+      { ...day, day: '2026-11-25', calls: 90 },
+    ];
+    expect(show(createElement(Traffic, { rows, now: noon })))
+      .to.include('<dd>90</dd>')
+      .and.to.include('usual: 100<');
   });
 
   it('say in words what a bar shows, and warn before a limit is reached', () => {

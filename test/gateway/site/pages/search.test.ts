@@ -30,7 +30,14 @@ describe('site: the search field of every page', () => {
       .and.not.to.include(key.key);
     const mistyped = `${key.key.slice(0, -1)}!`;
     expect(await find(mistyped)).to.equal(`/search?q=${key.key.slice(0, 7)}`);
-    const { location } = await operator.get(`/search?q=${key.key}`);
+    for (const pasted of [`Bearer ${key.key}`, `"${mistyped}`])
+      expect(await find(pasted)).not.to.include(key.key.slice(8, -2));
+  });
+
+  it('keeps a key that was pasted into a list out of the address too', async () => {
+    for (const list of ['/search', '/keys', '/tenants/acme'])
+      expect((await operator.get(`${list}?q=${key.key}`)).location, list).to.equal(`/keys/${key.id}`);
+    const { location } = await member.get(`/tenants/globex?q=${key.key}`);
     expect(location).to.equal(`/search?q=${key.key.slice(0, 7)}`);
   });
 

@@ -72,7 +72,10 @@ describe('site: tenants, their settings and plans', () => {
 
   it('are deleted by somebody who types the name', async () => {
     await site.admin.createTenant('oscorp', 'test');
+    await site.admin.issueKey('oscorp', {}, 'test');
     const page = '/tenants/oscorp/settings/delete';
+    for (const asking of ['/tenants/oscorp/settings', page])
+      expect((await operator.get(asking)).html).to.include('1 key, 0 recipes, 0 members, 0 jobs');
     const refused = await send(page, page, { confirm: 'acme' });
     expect([refused.status, refused.html.includes('must be oscorp')]).to.deep.equal([400, true]);
     expect((await operator.submit(page, { confirm: 'oscorp' })).location).to.equal('/tenants');
@@ -86,6 +89,9 @@ describe('site: tenants, their settings and plans', () => {
     await site.admin.editTenant('globex', { plan: 'free' }, 'test');
     expect((await site.admin.tenant('globex')).in_force.rate).to.deep.equal({ value: 6, from: 'plan' });
     expect((await operator.get('/plans')).html).to.include('one tenant');
+    const again = await send('/plans', '/plans', { name: 'free' });
+    expect([again.status, again.html.includes('is that of another plan')]).to.deep.equal([400, true]);
+    expect((await operator.get('/plans/free')).html).not.to.include('Delete plan…');
     const refused = await send('/plans/free/delete', '/plans/free/delete');
     expect([refused.status, refused.html.includes('is in use')]).to.deep.equal([409, true]);
     await site.admin.editTenant('globex', { plan: null }, 'test');
@@ -96,6 +102,14 @@ describe('site: tenants, their settings and plans', () => {
 
 describe('site: the overview', () => {
   const site = useTestSite();
+
+  it('asks support staff, who change nothing, to do nothing', async () => {
+    const support = await join(site, null, 'sue@gateway.example', 'support');
+    await site.admin.createTenant('globex', 'test');
+    for (const path of ['/overview', '/tenants', '/tenants/globex', '/keys', '/plans'])
+      expect((await support.get(path)).html, path).not.to.match(/First steps|first one/);
+    await site.admin.deleteTenant('globex', 'test');
+  });
 
   it('ticks off the first steps as they happen, and is without them afterwards', async () => {
     const operator = await signedIn(site.url, site.operator);
