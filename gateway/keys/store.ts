@@ -95,7 +95,14 @@ export async function openAuditLog(trx: QueryExecutorProvider, kind: DatabaseKin
 }
 
 /** Tables of any module whose rows belong to the tenant that their `tenant_id` names, and go with it. */
-const ownTables = ['keys', 'recipes', 'connect_members', 'connect_invitations', 'webhook_deliveries'];
+const ownTables = [
+  'keys',
+  'recipes',
+  'connect_members',
+  'connect_readers',
+  'connect_invitations',
+  'webhook_deliveries',
+];
 
 /** What may be done inside `KeyStore.change`. */
 export type KeyTransaction = ReturnType<typeof createTransaction>;
@@ -187,7 +194,7 @@ function createTransaction(db: Kysely<KeyTables>, audit: AppendAudit) {
   };
 }
 
-const contentTables = { keys: 'keys', recipes: 'recipes', members: 'connect_members', jobs: 'jobs' } as const;
+const contentTables = { keys: 'keys', recipes: 'recipes', members: 'connect_people', jobs: 'jobs' } as const;
 
 async function countContents(db: Kysely<KeyTables>, tenant_id: string) {
   const counts = Object.entries(contentTables).map(

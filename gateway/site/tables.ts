@@ -10,8 +10,12 @@ export type Role = SiteRole | TenantRole;
 
 /** Times are integers (ms since 1970), as in the tables of keys. */
 export type SiteTables = {
-  connect_operators: { user_id: string; created_at: number; role: Generated<SiteRole> };
-  connect_members: { tenant_id: string; user_id: string; created_at: number; role: Generated<TenantRole> };
+  connect_operators: { user_id: string; created_at: number };
+  connect_members: { tenant_id: string; user_id: string; created_at: number };
+  /** Viewers of a tenant and, without one, support staff: older gateways would count them as members and operators. */
+  connect_readers: PlaceRow;
+  /** A view of all three. */
+  connect_people: PlaceRow & { role: Role };
   connect_invitations: InvitationRow;
   connect_settings: { name: string; value: string };
   connect_once: { id: string; at: number };
@@ -28,9 +32,11 @@ export type SiteTables = {
   tenants: Pick<TenantRow, 'id' | 'name'>;
 };
 
+type PlaceRow = { tenant_id: string | null; user_id: string; created_at: number };
+
 export interface InvitationRow {
   id: string;
-  /** SHA-256 of the link's token, hexadecimal. */
+  /** SHA-256 of the link's token, hexadecimal; see `invitationHashes`. */
   token_hash: string;
   /** Null invites to the site's staff. */
   tenant_id: string | null;
@@ -146,12 +152,18 @@ export async function replaceAccountTables(db: Kysely<unknown>): Promise<void> {
   ]);
 }
 
-/** Adds roles, second factors and API tokens. Older gateways count support staff as operators, and viewers as members. */
+/** Adds readers, second factors and API tokens. */
 export async function addAccess(db: Kysely<unknown>): Promise<void> {
   const ofUser = 'references connect_users (id) on delete cascade';
   await runAll(db, [
-    "alter table connect_operators add column role text default 'operator' not null",
-    "alter table connect_members add column role text default 'member' not null",
+    `create table connect_readers (
+      tenant_id text, user_id text not null ${ofUser}, created_at bigint not null)`,
+    "create unique index connect_readers_once on connect_readers (user_id, coalesce(tenant_id, ''))",
+    `create view connect_people as
+      select tenant_id, user_id, created_at, 'member' as role from connect_members
+      union all select null, user_id, created_at, 'operator' from connect_operators
+      union all select tenant_id, user_id, created_at,
+        case when tenant_id is null then 'support' else 'viewer' end from connect_readers`,
     'alter table connect_invitations add column role text',
     'alter table connect_users add column seen_at bigint',
     'alter table connect_users add column second_factor text',

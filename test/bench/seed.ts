@@ -54,6 +54,7 @@ export async function seed(place: SeedPlace, size: Partial<SeedSize> = {}) {
   await insertRows(writer, 'connect_users', people.users);
   await insertRows(writer, 'connect_operators', people.operators);
   await insertRows(writer, 'connect_members', people.members);
+  await insertRows(writer, 'connect_readers', people.readers);
   await insertRows(writer, 'connect_invitations', people.invitations);
   await insertRows(writer, 'connect_sessions', people.sessions);
   await insertRows(writer, 'connect_tokens', people.tokens);

@@ -110,7 +110,7 @@ describe('migrations', () =>
         for (const [table, rows] of [
           ['connect_users', [{ ...ada, password: hash }]],
           ['connect_identities', [{ subject: 'sub-1', user_id: 'u1' }]],
-          ['connect_operators', [{ user_id: 'u1', created_at: 1, role: 'operator' }]],
+          ['connect_operators', [{ user_id: 'u1', created_at: 1 }]],
           ['connect_sessions', []],
         ] as const)
           expect(await site.run((db) => db.selectFrom(table).selectAll().execute())).to.deep.equal(rows);

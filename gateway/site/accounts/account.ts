@@ -174,7 +174,6 @@ export async function resetOperator(
   )(async (trx, note) => {
     let query = trx
       .selectFrom('connect_operators')
-      .where('role', '=', 'operator')
       .innerJoin('connect_users', 'connect_users.id', 'connect_operators.user_id')
       .select(['connect_users.id', 'connect_users.email']);
     if (email !== undefined) query = query.where('connect_users.email', '=', email.toLowerCase());
@@ -194,8 +193,8 @@ export async function resetOperator(
 }
 
 async function hasOperators(db: Kysely<SiteTables>): Promise<boolean> {
-  const operators = db.selectFrom('connect_operators').select('user_id').where('role', '=', 'operator');
-  return (await operators.limit(1).executeTakeFirst()) !== undefined;
+  const operators = db.selectFrom('connect_operators').select('user_id').limit(1);
+  return (await operators.executeTakeFirst()) !== undefined;
 }
 
 /** Without what is read or typed wrongly (l, i, 1, o, 0); 20 of them are 99 random bits, 16 are 79. */

@@ -3,7 +3,7 @@ import type { Transaction } from 'kysely';
 import { isLine } from '../../../schemas/keywords/line.js';
 import { GatewayError, inputError } from '../../errors.js';
 import { hashSecret } from '../../keys/model.js';
-import type { Role, SiteDatabase, SiteRole, SiteTables, TenantRole } from '../tables.js';
+import type { Role, SiteDatabase, SiteTables } from '../tables.js';
 import {
   actorOf,
   addAccount,
@@ -21,11 +21,11 @@ import { accountProblems, type NewAccount, type PasswordChecker } from './passwo
 import {
   createInvitations,
   type Invitation,
+  invitationHashes,
   type Offer,
   peopleIn,
+  rolesOf,
   siteRoleOf,
-  siteRoles,
-  tenantRoles,
   usableAt,
 } from './people.js';
 import type { Throttle } from './throttle.js';
@@ -60,7 +60,7 @@ export function createMemberAdmin({ database, passwords, throttle, joining, now 
     const row = await trx
       .updateTable('connect_invitations')
       .set({ used_at: now() })
-      .where('token_hash', '=', hashSecret(token))
+      .where('token_hash', 'in', invitationHashes(token))
       .where(usableAt(now()))
       .returningAll()
       .executeTakeFirst();
@@ -68,19 +68,19 @@ export function createMemberAdmin({ database, passwords, throttle, joining, now 
     return row;
   }
 
-  /** Somebody who belongs there already uses the invitation up all the same. */
+  /** Somebody who belongs there already uses the invitation up all the same; a reader may gain a role by it, and nobody loses one. */
   async function enter(
     trx: Transaction<SiteTables>,
     note: NoteAudit,
-    { tenant_id, id, role: given }: Invitation,
+    { tenant_id, id, role }: Invitation,
     user: Pick<User, 'id' | 'email'>,
   ) {
-    const row = { user_id: user.id, created_at: now() };
-    const insert =
-      tenant_id === null
-        ? trx.insertInto('connect_operators').values({ ...row, role: roleOf(siteRoles, given) })
-        : trx.insertInto('connect_members').values({ ...row, tenant_id, role: roleOf(tenantRoles, given) });
-    await insert.onConflict((conflict) => conflict.doNothing()).execute();
+    const [full] = rolesOf(tenant_id);
+    const before = await peopleIn(trx, tenant_id).where('user.id', '=', user.id).executeTakeFirst();
+    if (before?.role !== full) {
+      const row = { tenant_id, user_id: user.id, created_at: before?.since ?? now() };
+      await givePlace(trx, row, role ?? full);
+    }
     const subject = groupSubject(tenant_id, { invitation: id });
     await note({ actor: actorOf(user), action: 'member.join', ...subject });
   }
@@ -142,9 +142,10 @@ export function createMemberChanges(database: SiteDatabase, now: () => number = 
       const note = checkNote(given.note);
       const role = checkRole(group, given.role);
       const token = randomBytes(24).toString('base64url');
+      const [asBefore, ofReader] = invitationHashes(token);
       const row = {
         id: newId(),
-        token_hash: hashSecret(token),
+        token_hash: role === rolesOf(group)[0] ? asBefore : ofReader,
         tenant_id: group,
         note,
         role,
@@ -186,11 +187,7 @@ export function createMemberChanges(database: SiteDatabase, now: () => number = 
         await requireOperator(trx, by);
         const { email, role } = await findPerson(trx, group, userId);
         if (role === 'operator') await requireAnotherOperator(trx, userId);
-        if (group === null) await trx.deleteFrom('connect_operators').where('user_id', '=', userId).execute();
-        else {
-          const members = trx.deleteFrom('connect_members').where('tenant_id', '=', group);
-          await members.where('user_id', '=', userId).execute();
-        }
+        await endPlace(trx, group, userId);
         await endInvitationsBy(trx, email, group);
         await log({ actor: actorOf(by), action: 'member.remove', ...groupSubject(group, { email }) });
       });
@@ -201,19 +198,13 @@ export function createMemberChanges(database: SiteDatabase, now: () => number = 
       const role = checkRole(group, given);
       await audited(async (trx, log) => {
         await requireOperator(trx, by);
-        const { email, role: before } = await findPerson(trx, group, userId);
+        const { email, role: before, since } = await findPerson(trx, group, userId);
         if (before === role) return;
         if (before === 'operator') {
           await requireAnotherOperator(trx, userId);
           await endInvitationsBy(trx, email, group);
         }
-        if (group === null) {
-          const update = trx.updateTable('connect_operators').set({ role: role as SiteRole });
-          await update.where('user_id', '=', userId).execute();
-        } else {
-          const update = trx.updateTable('connect_members').set({ role: role as TenantRole });
-          await update.where('tenant_id', '=', group).where('user_id', '=', userId).execute();
-        }
+        await givePlace(trx, { tenant_id: group, user_id: userId, created_at: since }, role);
         const subject = groupSubject(group, { email, role, before });
         await log({ actor: actorOf(by), action: 'member.role', ...subject });
       });
@@ -223,6 +214,11 @@ export function createMemberChanges(database: SiteDatabase, now: () => number = 
     endSecondFactor: (userId: string, by: By): Promise<boolean> =>
       audited(async (trx, log) => {
         await requireOperator(trx, by);
+        // Or an open session that somebody finds would end it without password and code.
+        if (typeof by !== 'string' && by.id === userId)
+          throw new GatewayError('forbidden', {
+            message: 'Turn your own off under Account, with a code of it.',
+          });
         const email = await endSecondFactor(trx, userId);
         if (email === undefined) return false;
         await log({ actor: actorOf(by), action: 'account.second_factor', detail: { email, state: 'ended' } });
@@ -231,13 +227,35 @@ export function createMemberChanges(database: SiteDatabase, now: () => number = 
   };
 }
 
-/** The role of an invitation; the first of its group where it names none. */
-function roleOf<R extends Role>(roles: readonly [R, ...R[]], given: Role | null): R {
-  return roles.find((role) => role === given) ?? roles[0];
+/** Gives somebody one role in a group, in place of another. */
+async function givePlace(
+  trx: Transaction<SiteTables>,
+  row: { tenant_id: Group; user_id: string; created_at: number },
+  role: Role,
+): Promise<void> {
+  const { tenant_id, ...place } = row;
+  await endPlace(trx, tenant_id, row.user_id);
+  if (role !== rolesOf(tenant_id)[0]) await trx.insertInto('connect_readers').values(row).execute();
+  else if (tenant_id === null) await trx.insertInto('connect_operators').values(place).execute();
+  else
+    await trx
+      .insertInto('connect_members')
+      .values({ tenant_id, ...place })
+      .execute();
+}
+
+async function endPlace(trx: Transaction<SiteTables>, group: Group, userId: string): Promise<void> {
+  const readers = trx.deleteFrom('connect_readers').where('user_id', '=', userId);
+  await readers.where('tenant_id', group === null ? 'is' : '=', group).execute();
+  if (group === null) await trx.deleteFrom('connect_operators').where('user_id', '=', userId).execute();
+  else {
+    const members = trx.deleteFrom('connect_members').where('user_id', '=', userId);
+    await members.where('tenant_id', '=', group).execute();
+  }
 }
 
 function checkRole(group: Group, given: string | undefined): Role {
-  const roles: readonly [Role, ...Role[]] = group === null ? siteRoles : tenantRoles;
+  const roles = rolesOf(group);
   const role = given === undefined ? roles[0] : roles.find((each) => each === given);
   if (role) return role;
   throw inputError([{ field: 'role', problem: `must be ${roles.join(' or ')}` }]);
@@ -257,13 +275,14 @@ export async function requireOperator(trx: Transaction<SiteTables>, by: By): Pro
 
 /** All that changes operators holds the audit log's lock, so of two who remove each other at once, one remains. */
 async function requireAnotherOperator(trx: Transaction<SiteTables>, userId: string): Promise<void> {
-  const operators = trx.selectFrom('connect_operators').select('user_id').where('role', '=', 'operator');
+  const operators = trx.selectFrom('connect_operators').select('user_id');
   if (await operators.where('user_id', '!=', userId).limit(1).executeTakeFirst()) return;
   throw new GatewayError('forbidden', { message: 'The last operator cannot be removed or demoted.' });
 }
 
 async function findPerson(trx: Transaction<SiteTables>, group: Group, userId: string) {
-  const person = await peopleIn(trx, group, userId).executeTakeFirst();
+  const people = peopleIn(trx, group).where('user.id', '=', userId);
+  const person = await people.orderBy('role.role').executeTakeFirst();
   if (person) return person;
   throw new GatewayError('not_found', { message: 'This person is not here any more.' });
 }

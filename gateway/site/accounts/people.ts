@@ -9,9 +9,10 @@ export type Person = User & { since: number; role: Role; seen_at: number | null;
 /** What a signed-in user may enter: everything as one of the site's staff, and their tenants, by name. */
 export type Rights = { role: SiteRole | null; tenants: { id: string; name: string; role: TenantRole }[] };
 
-/** The first is what an invitation without a role makes somebody. */
-export const siteRoles = ['operator', 'support'] as const satisfies SiteRole[];
-export const tenantRoles = ['member', 'viewer'] as const satisfies TenantRole[];
+/** The first may change things, and is what an invitation without a role makes somebody. */
+export function rolesOf(group: Group): readonly [Role, Role] {
+  return group === null ? ['operator', 'support'] : ['member', 'viewer'];
+}
 
 interface PeopleQuery {
   q: string;
@@ -29,21 +30,21 @@ export function createPeople({ run }: SiteDatabase) {
         run((db) => siteRoleOf(db, userId)),
         run((db) =>
           db
-            .selectFrom('connect_members as role')
+            .selectFrom('connect_people as role')
             .innerJoin('tenants', 'tenants.id', 'role.tenant_id')
             .select(['tenants.id', 'tenants.name', 'role.role'])
+            .$narrowType<{ role: TenantRole }>()
             .where('role.user_id', '=', userId)
             .orderBy('tenants.name')
+            .orderBy('role.role')
             .execute(),
         ),
       ]);
       return { role, tenants };
     },
     /** The people of a group, first those who have been there for longest. */
-    of(group: Group): Promise<Person[]> {
-      return run((db) => {
-        return peopleIn(db, group).orderBy('role.created_at').execute();
-      }).then((rows) => rows.map(personOf));
+    async of(group: Group): Promise<Person[]> {
+      return (await run((db) => peopleIn(db, group).orderBy('role.created_at').execute())).map(personOf);
     },
     /** Somebody with an account. */
     find: (id: string): Promise<User | undefined> =>
@@ -63,7 +64,7 @@ export function createPeople({ run }: SiteDatabase) {
         const cursor = sql`(${email ?? ''}, ${tenant ?? ''})`;
         const pattern = `%${q.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
         const found = db
-          .selectFrom('connect_members as role')
+          .selectFrom('connect_people as role')
           .innerJoin('connect_users as user', 'user.id', 'role.user_id')
           .innerJoin('tenants', 'tenants.id', 'role.tenant_id')
           .select([...personColumns, 'tenants.name as tenant'])
@@ -102,18 +103,12 @@ const personColumns = [
   'role.created_at as since',
 ] as const;
 
-/** The people of a group, or one of them. */
-export function peopleIn(db: Kysely<SiteTables>, group: Group, userId?: string) {
-  type Place = { user_id: string; created_at: number; role: Role };
-  const columns = ['user_id', 'created_at', 'role'] as const;
-  const staff = db.selectFrom('connect_operators').select(columns).$castTo<Place>();
-  const members = db.selectFrom('connect_members').select(columns).$castTo<Place>();
-  const places = group === null ? staff : members.where('tenant_id', '=', group);
-  const people = db
-    .selectFrom(places.as('role'))
+export function peopleIn(db: Kysely<SiteTables>, group: Group) {
+  return db
+    .selectFrom('connect_people as role')
     .innerJoin('connect_users as user', 'user.id', 'role.user_id')
-    .select(personColumns);
-  return userId === undefined ? people : people.where('user.id', '=', userId);
+    .select(personColumns)
+    .where('role.tenant_id', group === null ? 'is' : '=', group);
 }
 
 /** What is secret of a second factor stays behind. */
@@ -123,7 +118,8 @@ function personOf<R extends { second_factor: string | null }>({ second_factor, .
 
 /** The role of one of the staff; null of everybody else. */
 export async function siteRoleOf(db: Kysely<SiteTables>, userId: string): Promise<SiteRole | null> {
-  const query = db.selectFrom('connect_operators').select('role').where('user_id', '=', userId);
+  const roles = db.selectFrom('connect_people').select('role').$narrowType<{ role: SiteRole }>();
+  const query = roles.where('user_id', '=', userId).where('tenant_id', 'is', null).orderBy('role');
   return (await query.executeTakeFirst())?.role ?? null;
 }
 
@@ -158,7 +154,7 @@ export function createInvitations({ run }: SiteDatabase, now: () => number = Dat
           .leftJoin('tenants', 'tenants.id', 'connect_invitations.tenant_id')
           .selectAll('connect_invitations')
           .select('tenants.name as tenant')
-          .where('token_hash', '=', hashSecret(token))
+          .where('token_hash', 'in', invitationHashes(token))
           .where((eb) => usableAt(now())(eb))
           .executeTakeFirst(),
       );
@@ -167,14 +163,18 @@ export function createInvitations({ run }: SiteDatabase, now: () => number = Dat
   };
 }
 
+/** How an invitation's token may be stored. The second is a reader's, which older gateways do not find: they know no readers. */
+export function invitationHashes(token: string): [string, string] {
+  return [hashSecret(token), hashSecret(`reader ${token}`)];
+}
+
 /** Those that were not used, have not expired, and whose inviter may still invite. */
 export function usableAt(now: number) {
   return function usable(eb: ExpressionBuilder<SiteTables, 'connect_invitations'>) {
     const inviters = eb
       .selectFrom('connect_operators')
       .innerJoin('connect_users', 'connect_users.id', 'connect_operators.user_id')
-      .select('connect_users.email')
-      .where('connect_operators.role', '=', 'operator');
+      .select('connect_users.email');
     return eb.and([
       eb('connect_invitations.used_at', 'is', null),
       eb('connect_invitations.expires_at', '>', now),

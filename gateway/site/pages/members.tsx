@@ -1,8 +1,9 @@
+import { useContext } from 'preact/hooks';
 import { isLine } from '../../../schemas/keywords/line.js';
 import { GatewayError } from '../../errors.js';
 import type { Group } from '../accounts/account.js';
 import { maxNote } from '../accounts/member-admin.js';
-import { type Invitation, type People, type Person, siteRoles, tenantRoles } from '../accounts/people.js';
+import { type Invitation, type People, type Person, rolesOf } from '../accounts/people.js';
 import { formState, get, post, postOnce, refused, type TenantCall, type UserCall } from '../page.js';
 import type { Role } from '../tables.js';
 import { ConfirmPage } from './confirm.js';
@@ -18,6 +19,7 @@ import {
   Moment,
   Notice,
   Table,
+  ViewContext,
 } from './elements.js';
 import { Pager, readListQuery, SearchForm } from './lists.js';
 
@@ -77,8 +79,6 @@ function ofStaff(call: UserCall): GroupCall {
   return { ...call, group: null, base: staffPath };
 }
 
-const rolesOf = (group: Group): readonly Role[] => (group === null ? siteRoles : tenantRoles);
-
 async function invite(call: GroupCall) {
   const { site, form, visitor, tenant, group, base } = call;
   try {
@@ -118,7 +118,8 @@ async function setRole({ site, group, params, form, visitor, base }: GroupCall) 
 
 async function removePerson({ site, group, params, visitor, base }: GroupCall) {
   await site.members.remove(group, params.user ?? '', visitor.user);
-  return { redirect: `${base}?done=removed` };
+  // Operators who remove themselves may not see the list any more.
+  return { redirect: group === null && params.user === visitor.user.id ? '/' : `${base}?done=removed` };
 }
 
 /** The person in the path; whether they are of the group is checked when something is done to them. */
@@ -142,9 +143,9 @@ async function confirmRemovePage(call: GroupCall) {
     >
       <p>
         From their next click on they see nothing {tenant ? `of ${tenant.name}` : 'of the tenants'} any more,
-        and open invitations that they made end. What they have done stays in the audit log
-        {tenant ? ', and keys that they issued go on working' : ''}. Their account itself stays: with a new
-        invitation they can return.
+        and open invitations that they made end. What they have done stays in the audit log, and{' '}
+        {tenant ? 'keys that they issued' : 'API tokens that they made'} go on working. Their account itself
+        stays: with a new invitation they can return.
       </p>
     </ConfirmPage>
   );
@@ -215,14 +216,14 @@ async function groupPage(call: GroupCall) {
             <Choices
               name="role"
               label="Role"
-              value={rolesOf(group)[0] ?? ''}
+              value={rolesOf(group)[0]}
               options={rolesOf(group).map((role) => [role, roleNames[role]])}
             />
             <button type="submit">Create invitation link</button>
           </Form>
         </section>
       </Changes>
-      {!tenant && <TenantPeople {...(await findTenantPeople(call))} />}
+      {found && <TenantPeople {...found} />}
     </Page>
   );
 }
@@ -282,10 +283,11 @@ const personColumns: Column<Person>[] = [
 
 /** With the way to end a second factor, on a phone too. */
 function Email({ person: { id, email, second_factor } }: { person: Person }) {
+  const { visitor } = useContext(ViewContext);
   const end = <a href={`${staffPath}/${id}/second-factor`}>End second factor…</a>;
   return (
     <>
-      {email} <Changes>{second_factor && end}</Changes>
+      {email} <Changes>{second_factor && id !== visitor?.user.id && end}</Changes>
     </>
   );
 }

@@ -12,6 +12,7 @@ export function drawPeople(draw: Draw, tenants: readonly SeedTenant[], password:
   const people = new Map<string, Row>();
   const operators: Row[] = [];
   const members: Row[] = [];
+  const readers: Row[] = [];
   const invitations: Row[] = [];
   const sessions: Row[] = [];
   const ago = (days: number) => Math.round(now - share() * days * dayMs);
@@ -29,7 +30,9 @@ export function drawPeople(draw: Draw, tenants: readonly SeedTenant[], password:
 
   function addOperator(person: { name: string; email: string }, role: 'operator' | 'support'): void {
     const user_id = addPerson(person);
-    operators.push({ user_id, role, created_at: ago(300) });
+    const place = { user_id, created_at: ago(300) };
+    if (role === 'operator') operators.push(place);
+    else readers.push({ tenant_id: null, ...place });
     sessions.push({
       ...{ id: hashSecret(draw.text(32)), user_id, created_at: now - 5 * dayMs, seen_at: ago(4) },
       ...{ expires_at: now + 7 * dayMs, address: `198.51.100.${whole(1, 254)}` },
@@ -48,7 +51,7 @@ export function drawPeople(draw: Draw, tenants: readonly SeedTenant[], password:
       if (people.has(person.email)) continue;
       const created_at = Math.round(row.created_at + share() * (now - row.created_at));
       const user_id = addPerson(person);
-      members.push({ tenant_id: row.id, user_id, created_at, role: chance(0.75) ? 'member' : 'viewer' });
+      (chance(0.75) ? members : readers).push({ tenant_id: row.id, user_id, created_at });
       const entry = { at: created_at, actor: `user:${person.email}`, tenant_id: row.id, key_id: null };
       audit.push({ ...entry, action: 'member.join', detail: {} });
     }
@@ -70,7 +73,7 @@ export function drawPeople(draw: Draw, tenants: readonly SeedTenant[], password:
     token('Terraform', 'operator', now + 90 * dayMs),
     token('Grafana', 'support', now + 6 * dayMs),
   ];
-  return { users: [...people.values()], operators, members, invitations, sessions, tokens, audit };
+  return { users: [...people.values()], operators, members, readers, invitations, sessions, tokens, audit };
 }
 
 const siteWide = { tenant_id: null, key_id: null };

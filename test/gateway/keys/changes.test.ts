@@ -164,7 +164,8 @@ describe('keys/admin: changes', () =>
             db,
           ),
         );
-        const contents = { keys: 1, recipes: 1, members: 1, jobs: 0 };
+        await access.run((db) => sql`insert into connect_readers values (${tenantId}, 'u1', 1)`.execute(db));
+        const contents = { keys: 1, recipes: 1, members: 2, jobs: 0 };
         expect(await admin.contents('acme')).to.deep.equal(contents);
         const deleted = await admin.deleteTenant('acme', 'bob');
         expect(deleted).to.deep.equal({ id: tenantId, name: 'acme', deleted: contents });

@@ -4,7 +4,7 @@ import { createTokens } from '../../../gateway/site/accounts/tokens.js';
 import { pageRoutes } from '../../../gateway/site/app.js';
 import type { Access, PageRoute } from '../../../gateway/site/page.js';
 import { type BrowserLike, createBrowserLike, hiddenFields, type Page, signedIn } from './browser-like.js';
-import { join } from './members.js';
+import { join, operatorNamed } from './members.js';
 import { operatorToken, sampleJob, useTestSite, withTestSite } from './test-site.js';
 
 const roles = [
@@ -158,10 +158,20 @@ describe('site: every route for every role', () => {
     expect((await member.get('/account')).html).to.include('You are a member of no tenant');
   });
 
+  it('leads operators who remove themselves to what they may still see', async () => {
+    const email = 'ann@gateway.example';
+    const ann = await join(site, null, email);
+    const { id } = await operatorNamed(site.connect, email);
+    const { html } = await ann.get(`/people/${id}/remove`);
+    expect(html).to.include('API tokens that they made');
+    expect((await ann.submit(`/people/${id}/remove`)).location).to.equal('/');
+    expect((await ann.get('/')).location).to.equal('/account');
+  });
+
   it('keeps the last operator', async () => {
     const { operator } = browsers;
     const operators = await site.connect.run((db) =>
-      db.selectFrom('connect_operators').selectAll().where('role', '=', 'operator').execute(),
+      db.selectFrom('connect_operators').selectAll().execute(),
     );
     const base = `/people/${operators[0]?.user_id}`;
     const { html } = await operator.get('/people');

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { sql } from 'kysely';
 import {
@@ -200,6 +201,39 @@ describe('site/accounts', () => {
         }
         const demoted = members().setRole(null, by.id, 'support', by);
         expect((await demoted.catch((error) => error)).message).to.include('last operator');
+      });
+
+      it('of readers are no operators and members to a gateway of an older version', async () => {
+        await addTenant();
+        const hash = (token: string) => createHash('sha256').update(token).digest('hex');
+        for (const [group, role] of [
+          [null, 'support'],
+          ['ten_1', 'viewer'],
+        ] as const) {
+          const { token } = await members().invite(group, { note: 'Eve', role }, first);
+          const found = await connect.run((db) =>
+            db.selectFrom('connect_invitations').selectAll().where('token_hash', '=', hash(token)).execute(),
+          );
+          expect(found, role).to.deep.equal([]);
+          expect(await joinAs(token, `${role}@example.com`)).to.equal('joined');
+        }
+        const rows = (table: 'connect_operators' | 'connect_members') =>
+          connect.run((db) => db.selectFrom(table).select('user_id').execute());
+        expect(await rows('connect_operators')).to.deep.equal([{ user_id: first.id }]);
+        expect(await rows('connect_members')).to.deep.equal([]);
+      });
+
+      it('raise a reader, and lower nobody', async () => {
+        await joinAs(
+          (await members().invite(null, { note: 'Ada', role: 'support' }, first)).token,
+          'ada@example.com',
+        );
+        const ada = await operatorNamed(connect, 'ada@example.com');
+        for (const role of ['operator', 'support']) {
+          await members().join((await members().invite(null, { note: 'Ada', role }, first)).token, ada);
+          expect((await people().rights(ada.id)).role, role).to.equal('operator');
+        }
+        expect(await people().of(null)).to.have.length(2);
       });
 
       it('fill the list of all people, which is searched and read page by page', async () => {

@@ -44,6 +44,8 @@ describe('site/accounts: the second factor', () => {
       const codes = await by.turnOn(user, sealed, codeOf(text));
       return { text, sealed, codes: codes ?? [] };
     }
+    const addPerson = (email: string) =>
+      connect.change((trx) => addAccount(trx, { email, name: '', password: '' }));
     const audit = async () => {
       const rows = await database().open();
       return (await rows.audit({ limit: 10 })).map(({ action, detail }) => ({ action, detail }));
@@ -99,10 +101,7 @@ describe('site/accounts: the second factor', () => {
 
     it('is sealed for its owner, and by a key that the database does not hold', async () => {
       const { sealed, text } = await turnOn();
-      const other = await connect.change((trx) =>
-        addAccount(trx, { email: 'eve@example.com', name: '', password: '' }),
-      );
-      const eve = { id: other, email: 'eve@example.com', name: '' };
+      const eve = { id: await addPerson('eve@example.com'), email: 'eve@example.com', name: '' };
       expect(factor().secretFor(eve, sealed).text).not.to.equal(text);
       expect(factor(null).secretFor(user, sealed).text).not.to.equal(text);
       expect(factor(['n'.repeat(32), master]).secretFor(user, sealed).text).to.equal(text);
@@ -114,8 +113,13 @@ describe('site/accounts: the second factor', () => {
     it('is ended by another operator and by a reset, which leaves no recovery codes', async () => {
       const { codes } = await turnOn();
       const members = createTestMembers(connect);
-      expect(await members.endSecondFactor(user.id, user)).to.equal(true);
-      expect(await members.endSecondFactor(user.id, user)).to.equal(false);
+      const itself = await members.endSecondFactor(user.id, user).catch((error) => error);
+      expect(itself.message).to.include('Turn your own off under Account');
+      const row = { user_id: await addPerson('ann@example.com'), created_at: now };
+      await connect.run((db) => db.insertInto('connect_operators').values(row).execute());
+      const ann = await operatorNamed(connect, 'ann@example.com');
+      expect(await members.endSecondFactor(user.id, ann)).to.equal(true);
+      expect(await members.endSecondFactor(user.id, ann)).to.equal(false);
       expect(await factor().pass(user, codes[0] ?? '')).to.equal(false);
       const ended = { email: user.email, state: 'ended' };
       expect((await audit())[0]).to.deep.equal({ action: 'account.second_factor', detail: ended });
