@@ -18,31 +18,43 @@ export interface Observers {
 /** Gives the call its id, aborts it when the client goes away, and records log, metrics and usage when the answer is out. */
 export function observe(observers: Observers): CallMiddleware {
   const { tracing } = observers;
-  return function observe(ctx, next) {
+  return async function observe(ctx, next) {
+    let works = true;
+    let onWorked: (() => void) | undefined;
     const requestId = followRequest(ctx, (outcome) => {
       if (!outcome.answered) ctx.state.abort();
       const bytesOut = outcome.answered && ctx.method !== 'HEAD' ? (ctx.response.length ?? 0) : 0;
-      record(observers, ctx.state, outcome, bytesOut);
+      const code = ctx.state.code ?? (outcome.answered ? 'ok' : 'gone');
+      const end = () => record(observers, ctx.state, { ...outcome, code, bytesOut });
+      // What a call has cost is known when its work has ended, which may be after its client has gone.
+      if (works) onWorked = end;
+      else end();
       endTrace(ctx.state, outcome);
       log(observers.logger, ctx.state, outcome, { method: ctx.method, path: loggedPath(ctx.path) });
     });
     ctx.state = new CallState(requestId);
     if (tracing && !probes.has(ctx.path)) ctx.state.trace = tracing.request(ctx.req.headers, ctx.method);
-    return next();
+    try {
+      await next();
+    } finally {
+      works = false;
+      onWorked?.();
+    }
   };
 }
 
-function record({ metrics, usage }: Observers, state: CallState, outcome: RequestOutcome, bytesOut: number) {
-  const { status, ms, answered } = outcome;
-  const { helper, caller, taskMs, bytesIn, requestId, dryrun } = state;
-  const code = state.code ?? (answered ? 'ok' : 'gone');
+function record(
+  { metrics, usage }: Observers,
+  { helper, caller, taskMs, bytesIn, requestId, dryrun, cameTo }: CallState,
+  { status, ms, answered, code, bytesOut }: RequestOutcome & { code: string; bytesOut: number },
+) {
   metrics.observe({ service: helper?.id ?? null, code, seconds: ms / 1000, taskMs });
   if (!helper || !caller) return;
   usage.record({
     tenant: caller.tenant.id,
     key: caller.keyId,
     service: helper.id,
-    status: answered ? (state.cameTo ?? status) : status,
+    status: answered ? (cameTo ?? status) : status,
     ...{ code, ms, requestId, dryrun },
     bytesIn,
     bytesOut,

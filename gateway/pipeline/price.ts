@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { performance } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { CallKind, CallPrice, Costs } from '../../pool/costs.js';
 import { probeImage } from '../../pool/image/header.js';
 import type { FileBytes, TaskFiles } from '../../pool/task.js';
 import { asSchema } from '../../schemas/json-schema.js';
+import { toGatewayError } from '../errors.js';
 import { examplePicture } from '../plugins/paths.js';
 import type { Helper } from '../plugins/registry.js';
 import { CallState } from './stage.js';
@@ -43,6 +45,9 @@ export function createKindOf(helper: Helper): (input: Record<string, unknown>, f
   });
 }
 
+/** Others wait no longer for a trial: on the ticket of a job's item it may come after all calls. */
+const trialWaitMs = 2_000;
+
 /**
  * Finds what a helper's calls are likely to cost. Where nothing is known yet of shipped helpers of pictures, the first dry run to ask has
  * the shipped picture worked on as its call would work on one: on the tenant's ticket, and free of charge.
@@ -54,20 +59,26 @@ export function createPriceOf<Call extends { state: CallState }>(
   // Of shipped helpers and formats there are only so many.
   const trials = new Map<string, Promise<unknown>>();
 
-  async function tryOnExample(call: Call): Promise<void> {
+  async function tryOnExample(call: Call, name: string): Promise<void> {
     const bytes = new Uint8Array(await readFile(examplePicture));
     const files = { file: { bytes, type: 'image/jpeg', header: probeImage(bytes) } };
-    // What it costs stays unknown where it fails.
-    await run({ ...call, state: new CallState('price'), files }).catch(() => undefined);
+    await run({ ...call, state: new CallState('price'), files }).catch((error) => {
+      // Where it fails otherwise, what it costs stays unknown: it is not to be had for nothing again and again.
+      if ([429, 503].includes(toGatewayError(error).status)) trials.delete(name);
+    });
   }
 
   return async function priceOf(call: Call, kind: CallKind, helpers: readonly Helper[]): Promise<CallPrice> {
     const known = costs?.price(kind);
     if (known || !costs || !helpers.every(isShippedForPictures)) return { cpu_ms: known ?? null };
     const name = `${kind.service} ${kind.variant}`;
-    const trial = trials.get(name) ?? tryOnExample(call);
-    trials.set(name, trial);
-    await trial;
+    const begun = trials.get(name);
+    if (begun) await Promise.race([begun, pause(trialWaitMs, undefined, { ref: false })]);
+    else {
+      const trial = tryOnExample(call, name);
+      trials.set(name, trial);
+      await trial;
+    }
     return { cpu_ms: costs.price(kind) ?? null };
   };
 }

@@ -44,6 +44,15 @@ describe('serve with two processes', function () {
     expect(count(await statuses(light(key), 60), 200)).to.equal(25);
   });
 
+  it('counts a CPU budget once for both', async () => {
+    const key = await world.tenant('budgeted', { rate: 0, monthly_cpu_ms: 200 });
+    const sleep = `${world.url}/sleep?ms=20&ak=${key}`;
+    let passed = 0;
+    for (let call = 0; call < 20; call += 1) passed += count([await callOnce(sleep)], 200);
+    expect(passed).to.be.within(5, 10);
+    expect(count(await statuses(sleep, 6), 429)).to.equal(6);
+  });
+
   it('accepts a key in both as it is made, and in neither once it is revoked', async () => {
     const key = await world.tenant('fleeting', {});
     expect(count(await statuses(light(key), 6), 200)).to.equal(6);
