@@ -102,8 +102,6 @@ export async function createSite(options: SiteOptions) {
   return {
     ...options,
     now,
-    /** Sums for lists and the overview, 5 seconds old at most. */
-    figures: options.reports.figures,
     secret,
     signIn: createSignIn({ ...options, secret, factor }),
     factor,

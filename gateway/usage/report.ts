@@ -2,7 +2,7 @@ import { compileFields, type Fields, type FieldsSchema } from '../../schemas/fie
 import { createAdminVocabulary } from '../../schemas/vocabulary.js';
 import type { Access } from '../database/database.js';
 import { inputError } from '../errors.js';
-import { countColumns, type Figures, type UsageTables } from './store.js';
+import { countColumns, errorsOf, type Figures, type UsageTables } from './store.js';
 
 export interface UsageQuery {
   /** First UTC day, `YYYY-MM-DD`. */
@@ -57,8 +57,15 @@ function toRow({
   calls,
   ...sums
 }: Omit<UsageTables['usage_daily'], 'tenant'>): UsageRow {
-  const errors = sums.errors_client + sums.errors_limited + sums.errors_server;
-  return { day, key, service, calls, errors, ...sums, cpu_ms: Math.round(sums.cpu_ms * 10) / 10 };
+  return {
+    day,
+    key,
+    service,
+    calls,
+    errors: errorsOf(sums),
+    ...sums,
+    cpu_ms: Math.round(sums.cpu_ms * 10) / 10,
+  };
 }
 
 /**

@@ -23,6 +23,11 @@ export const countColumns = [
 /** Sums of calls, never negative. `errors_client` are 4xx other than 429; `cpu_ms` is the time for which they held a thread. */
 export type Figures = Record<(typeof countColumns)[number] | 'cpu_ms', number>;
 
+type Errors = 'errors_client' | 'errors_limited' | 'errors_server';
+
+export const errorsOf = (sums: Pick<Figures, Errors>): number =>
+  sums.errors_client + sums.errors_limited + sums.errors_server;
+
 /** Sums with the calls counted by their duration. */
 export type Sums = Figures & { buckets: number[] };
 

@@ -11,19 +11,19 @@ import {
   countColumns,
   dayMs,
   dayOf,
-  type Figures,
+  errorsOf,
   noSums,
   type Sums,
   type UsageTableName,
   type UsageTables,
 } from './store.js';
 
-const dimensions = ['day', 'tenant', 'key', 'service', 'outcome', 'code'] as const;
+export const dimensions = ['day', 'tenant', 'key', 'service', 'outcome', 'code'] as const;
 export type Dimension = (typeof dimensions)[number];
 const nameOf = dimensions.join('|');
 
 /** The most rows of an answer. */
-const mostRows = 10_000;
+const mostRows = 20_000;
 /** Days at once where keys or errors of all tenants are read one by one. */
 const mostDaysOfAll = 31;
 
@@ -44,14 +44,9 @@ export const sumsSchema = {
   },
 } as const satisfies FieldsSchema;
 
-export interface SumsQuery {
-  from?: string | undefined;
-  to?: string | undefined;
-  tenant?: string | undefined;
-  key?: string | undefined;
-  service?: string | undefined;
-  by: string;
-}
+export type SumsQuery = { by: string } & {
+  [Name in Exclude<keyof typeof sumsSchema.properties, 'by'>]?: string | undefined;
+};
 
 export const createSumsInput = () => compileFields<SumsQuery>(createAdminVocabulary({}), sumsSchema);
 
@@ -70,68 +65,67 @@ const columnOf = { day: 'day', tenant: 'tenant', key: 'key_id', service: 'servic
 type Column = Exclude<Dimension, 'outcome'>;
 type Group = { names: Partial<Record<Dimension, string>>; sums: Sums };
 
-/** Calls of a span by one or two dimensions; `tenant` is an id, and so are tenants and keys of the rows. */
+/** Calls of a span by one or two dimensions; `tenantId` and the rows' tenants and keys are ids. */
 export async function readSums(
   access: Access<UsageTables>,
   query: SumsQuery & { tenantId?: string | undefined; durations?: boolean },
   now: number,
 ): Promise<SumsRow[]> {
-  const to = query.to ?? dayOf(now);
+  const { key, service, tenantId: tenant, durations = true, to = dayOf(now) } = query;
   const from = query.from ?? dayOf(Date.parse(to) - 29 * dayMs);
   if (from > to) throw inputError([{ field: 'from', problem: `is ${from}, which is after to (${to})` }]);
   const by = query.by.split(',').filter(Boolean) as Dimension[];
   if (by.length === 2 && by[0] === by[1])
     throw inputError([{ field: 'by', problem: `names ${by[0]} twice` }]);
-  const outer = by.filter((name): name is Column => name !== 'outcome' && name !== 'code');
+  const outer = outerOf(by);
   const ofFailures = outer.length < by.length;
-  const { tenantId: tenant, key, service, durations = true } = query;
   const onKeys = key !== undefined || by.includes('key');
   // Failures of all tenants are summed up by day, helper and code alone.
   const oneByOne = onKeys || (ofFailures && by.includes('tenant'));
-  if (
-    oneByOne &&
-    tenant === undefined &&
-    key === undefined &&
-    Date.parse(to) - Date.parse(from) >= mostDaysOfAll * dayMs
-  ) {
-    const problem = `must be within ${mostDaysOfAll} days of to where ${by.join(' and ')} of all tenants are asked for; name a tenant, or choose fewer days`;
+  const isLong = Date.parse(to) - Date.parse(from) >= mostDaysOfAll * dayMs;
+  if (oneByOne && tenant === undefined && isLong) {
+    const what = onKeys ? 'keys' : 'errors';
+    const problem = `must be within ${mostDaysOfAll} days of to where ${what} of all tenants are asked for; name a tenant, or choose fewer days`;
     throw inputError([{ field: 'from', problem }]);
   }
-  const needsService = service !== undefined || by.includes('service');
-  const read = {
-    from,
-    to,
-    tenant,
-    key,
-    service,
-    durations,
-    ofAll: !oneByOne && tenant === undefined && !by.includes('tenant'),
-  };
-  const totals = await readGroups(access, onKeys ? 'usage_daily' : 'usage_rollup', outer, {
-    ...read,
-    // The rollup's row of all helpers is there for one tenant alone.
-    withServices: onKeys || needsService || read.ofAll,
-  });
-  const groups = ofFailures
-    ? splitByOutcome(
-        totals,
-        await readGroups(access, 'usage_failures', [...outer, 'code'], { ...read, withServices: true }),
-        by,
-      )
-    : totals;
-  if (groups.length > mostRows) {
-    const problem = `gives more than ${mostRows} rows; choose fewer days or one dimension`;
-    throw inputError([{ field: 'by', problem }]);
-  }
-  return groups.map(toRow).sort(byName(query.by));
+  const ofAll = !oneByOne && tenant === undefined && !by.includes('tenant');
+  // The rollup's row of all helpers is there for one tenant alone.
+  const withServices = onKeys || ofAll || by.includes('service');
+  const read = { from, to, tenant, key, service, durations, ofAll };
+  const table = onKeys ? 'usage_daily' : 'usage_rollup';
+  const totals = await readGroups(access, table, outer, { ...read, withServices });
+  if (!ofFailures) return totals.map(toRow).sort(byName(query.by));
+  const ofCodes = { ...read, withServices: true };
+  const failures = await readGroups(access, 'usage_failures', [...outer, 'code'], ofCodes);
+  const split = splitByOutcome(totals, failures, by);
+  if (split.length > mostRows) throw tooMany();
+  return split.map(toRow).sort(byName(query.by));
 }
 
-interface GroupRead {
-  from: string;
-  to: string;
-  tenant: string | undefined;
-  key: string | undefined;
-  service: string | undefined;
+function tooMany() {
+  const problem = `gives more than ${mostRows} rows; choose fewer days or one dimension`;
+  return inputError([{ field: 'by', problem }]);
+}
+
+/** What a day came to, for charts; `errors` are all of them, those that limits refused too. */
+export type DayFigures = Awaited<ReturnType<typeof readDays>>[number];
+
+/** Days with calls, oldest first: of the tenant with this id, or of all. */
+export async function readDays(
+  access: Access<UsageTables>,
+  { tenant, ...span }: { from: string; to: string; tenant?: string | undefined },
+) {
+  const ofAll = tenant === undefined;
+  const read = { ...span, tenant, ofAll, withServices: ofAll, durations: true };
+  const groups = await readGroups(access, 'usage_rollup', ['day'], read);
+  const days = groups.map(({ names: { day = '' }, sums }) => {
+    const { calls, errors_limited: limited, cpu_ms, buckets } = sums;
+    return { day, calls, errors: errorsOf(sums), limited, cpu_ms, p95_ms: quantile(buckets, 0.95) };
+  });
+  return days.sort((a, b) => (a.day < b.day ? -1 : 1));
+}
+
+interface GroupRead extends Omit<SumsQuery, 'by'> {
   /** Whether to read the rows that are of all tenants together. */
   ofAll: boolean;
   withServices: boolean;
@@ -143,6 +137,7 @@ const sumOf = (column: string) => sql<number>`cast(sum(${sql.ref(column)}) as bi
 const plainSums = [...countColumns.map(sumOf), sql<number>`sum(cpu_ms)`.as('cpu_ms')];
 const allSums = [...plainSums, ...bucketColumns.map(sumOf)];
 
+/** Rejects where there are too many: of sums that lack a part the rest would be wrong. */
 async function readGroups(
   { run }: Access<UsageTables>,
   table: UsageTableName,
@@ -165,6 +160,7 @@ async function readGroups(
       .limit(mostRows + 1)
       .execute(),
   );
+  if (rows.length > mostRows) throw tooMany();
   return (rows as Record<string, unknown>[]).flatMap((row) => {
     const sums = noSums();
     for (const column of [...countColumns, 'cpu_ms'] as const) sums[column] = Number(row[column] ?? 0);
@@ -178,32 +174,41 @@ async function readGroups(
 const outcomes = { errors_client: '4xx', errors_limited: '429', errors_server: '5xx' } as const;
 const errorColumns = Object.keys(outcomes) as (keyof typeof outcomes)[];
 
+const outerOf = (by: readonly Dimension[]) =>
+  by.filter((name): name is Column => name !== 'outcome' && name !== 'code');
+
 /** Groups as the calls in them that went well and those that did not; errors that an older gateway counted have no code. */
 function splitByOutcome(totals: Group[], failures: Group[], by: readonly Dimension[]): Group[] {
   const split = new Map<string, Group>();
-  const of = (names: Group['names']) => by.map((name) => names[name]).join('\n');
+  const nameBy = (names: Group['names'], by: readonly Dimension[]) =>
+    by.map((name) => names[name]).join('\n');
 
-  function add(names: Group['names'], sums: Sums): void {
-    const group = split.get(of(names));
+  function add(given: Group['names'], sums: Sums): void {
+    const name = nameBy(given, by);
+    const group = split.get(name);
     if (group) addSums(group.sums, sums);
-    else split.set(of(names), { names: Object.fromEntries(by.map((name) => [name, names[name]])), sums });
+    else split.set(name, { names: Object.fromEntries(by.map((name) => [name, given[name]])), sums });
   }
 
-  const outer = by.filter((name) => name !== 'outcome' && name !== 'code');
-  const outerOf = (names: Group['names']) => outer.map((name) => names[name]).join('\n');
-  const rest = new Map(totals.map((total) => [outerOf(total.names), total]));
+  /** Adds the errors of one class by their number: what else is known of them stays in `from`. */
+  function move(from: Sums, column: (typeof errorColumns)[number], names: Group['names']): void {
+    if (from[column] <= 0) return;
+    const moved = { ...noSums(), calls: from[column], [column]: from[column] };
+    addSums(from, moved, -1);
+    add({ ...names, outcome: outcomes[column] }, moved);
+  }
+
+  const rest = new Map(totals.map(({ names, sums }) => [nameBy(names, outerOf(by)), sums]));
   for (const { names, sums } of failures) {
-    const column = errorColumns.find((column) => sums[column] > 0) ?? 'errors_server';
-    const total = rest.get(outerOf(names));
-    if (total) addSums(total.sums, sums, -1);
-    add({ ...names, outcome: outcomes[column] }, sums);
+    const total = rest.get(nameBy(names, outerOf(by)));
+    if (total) addSums(total, sums, -1);
+    // Calls with one code are of one class, but where clients went away: these are 499.
+    const [largest = 'errors_server', ...others] = errorColumns.toSorted((a, b) => sums[b] - sums[a]);
+    for (const column of others) move(sums, column, names);
+    add({ ...names, outcome: outcomes[largest] }, sums);
   }
   for (const { names, sums } of totals) {
-    for (const column of errorColumns.filter((column) => sums[column] > 0)) {
-      const uncoded = { ...noSums(), calls: sums[column], [column]: sums[column] };
-      addSums(sums, uncoded, -1);
-      add({ ...names, outcome: outcomes[column], code: `unknown_${outcomes[column]}` }, uncoded);
-    }
+    for (const column of errorColumns) move(sums, column, { ...names, code: `unknown_${outcomes[column]}` });
     if (sums.calls > 0) add({ ...names, outcome: 'ok', code: 'ok' }, sums);
   }
   return [...split.values()];
@@ -216,10 +221,6 @@ function toRow({ names, sums }: Group): SumsRow {
     ...{ calls, errors: errorsOf(sums), bytes_in, bytes_out, cpu_ms: Math.round(cpu_ms * 10) / 10 },
     ...{ p50_ms: quantile(buckets, 0.5), p95_ms: quantile(buckets, 0.95) },
   };
-}
-
-export function errorsOf(sums: Pick<Figures, keyof typeof outcomes>): number {
-  return sums.errors_client + sums.errors_limited + sums.errors_server;
 }
 
 /** Newest day first, then by name. */

@@ -35,7 +35,7 @@ export function recordRoutes(inputs: KeyInputs): ApiRoute[] {
       },
     }),
     defineRoute('GET /api/usage', 'sumUsage', {
-      summary: 'Usage by one or two of day, tenant, key, helper, outcome and code; at most 10,000 rows.',
+      summary: 'Usage by one or two of day, tenant, key, helper, outcome and code; at most 20,000 rows.',
       query: createSumsInput(),
       data: shape({ usage: listOf(ref('UsageSums')) }),
       csv: { list: 'usage', columns: ({ by }) => usageColumns(by) },

@@ -113,8 +113,10 @@ async function rotateKey(call: KeyCall) {
 async function viewOf({ site, tenant, key }: KeyCall) {
   const now = site.now();
   const read = async (days: number) => {
-    const rows = await site.figures.keys(tenant.id, { from: daysAgo(now, days - 1), to: daysAgo(now, 0) });
-    return rows.find(({ key_id }) => key_id === key.id) ?? { calls: 0, errors: 0, cpu_ms: 0 };
+    const span = { from: daysAgo(now, days - 1), to: daysAgo(now, 0) };
+    const query = { ...span, tenant: tenant.name, key: key.id, by: '' };
+    const [sums] = await site.reports.usage(query, { durations: false });
+    return sums ?? { calls: 0, errors: 0, cpu_ms: 0 };
   };
   const [month, week] = await Promise.all([read(30), read(7)]);
   return { ...viewKey(key, now), month, week, now };

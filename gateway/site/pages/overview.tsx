@@ -27,7 +27,7 @@ async function overviewPage({ site, query, mayChange }: PageCall) {
   const today = daysAgo(now, 0);
   const by = (['errors', 'cpu_ms'] as const).find((order) => order === query.get('by')) ?? 'calls';
   const [days, { tenants }, { notices }, steps] = await Promise.all([
-    site.figures.days({ from: daysAgo(now, 7), to: today }),
+    site.reports.days({ from: daysAgo(now, 7), to: today }),
     site.admin.listTenants({ sort: by, order: 'desc', limit: tenantsShown }),
     site.notices.list({ limit: noticesShown }),
     mayChange ? firstSteps(site) : [],
@@ -37,7 +37,7 @@ async function overviewPage({ site, query, mayChange }: PageCall) {
     tenants
       .filter((tenant) => tenant[by] > 0)
       .map(async (tenant) => {
-        const its = await site.figures.days({ from: daysAgo(now, 6), to: today, tenant: tenant.id });
+        const its = await site.reports.days({ from: daysAgo(now, 6), to: today, tenant: tenant.id });
         return { ...tenant, days: fillDays(its, now, 7) };
       }),
   );

@@ -41,7 +41,7 @@ async function tenantPage({ site, query, tenant, visitor, mayChange }: TenantCal
   const now = site.now();
   const [{ keys, previous, next }, days, services] = await Promise.all([
     readList(() => site.admin.searchKeys({ ...asked, tenant: name, limit: keysPerPage })),
-    site.figures.days({ from: daysAgo(now, 7), to: daysAgo(now, 0), tenant: id }),
+    site.reports.days({ from: daysAgo(now, 7), to: daysAgo(now, 0), tenant: id }),
     servicesFor(site, name),
   ]);
   const isFiltered = asked.q || asked.state;

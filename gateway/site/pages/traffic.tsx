@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import type { DayFigures } from '../../usage/figures.js';
 import { dayMs, dayOf } from '../../usage/store.js';
+import type { DayFigures } from '../../usage/sums.js';
 import { formatCount, formatDuration } from './elements.js';
 import { UsageChart } from './usage.js';
 

@@ -128,6 +128,38 @@ describe('usage/sums', () =>
       ]);
     });
 
+    it('counts a code by the status of each call: one whose client went away is 499', async () => {
+      await record(
+        {},
+        failed,
+        failed,
+        limited,
+        limited,
+        { ...failed, status: 499 },
+        { ...limited, status: 499 },
+      );
+      expect(await calls({ by: 'outcome' })).to.deep.equal([
+        ['429', 2],
+        ['4xx', 2],
+        ['5xx', 2],
+        ['ok', 1],
+      ]);
+      expect(await calls({ by: 'outcome,code', tenantId: 'ten_a' })).to.deep.equal([
+        ['429', 'rate_limited', 2],
+        ['4xx', 'busy', 1],
+        ['4xx', 'rate_limited', 1],
+        ['5xx', 'busy', 2],
+        ['ok', 'ok', 1],
+      ]);
+      const rows = await sums({ by: 'outcome,code' });
+      expect(rows.map(({ bytes_in }) => bytes_in).reduce((a, b) => a + b)).to.equal(7);
+      expect(await calls({ by: 'code' })).to.deep.equal([
+        ['busy', 3],
+        ['ok', 1],
+        ['rate_limited', 3],
+      ]);
+    });
+
     it('says of errors that an older gateway counted that their code is not known', async () => {
       await record({}, failed);
       const older = { day: '2030-03-08', tenant: 'ten_a', key_id: 'key_1', service: 'text/a', calls: 5 };
@@ -160,6 +192,15 @@ describe('usage/sums', () =>
       expect(await rollup()).to.deep.equal(written);
     });
 
+    it('answers no sums of which a part was left out', async () => {
+      const codes = Array.from({ length: 201 }, (_, n) => ({ ...failed, code: `code_${n}` }));
+      const keys = Array.from({ length: 101 }, (_, n) => `key_${n}`);
+      await record(...keys.flatMap((key) => codes.map((code) => ({ key, ...code }))));
+      const refusal = await sums({ by: 'key,outcome' }).catch((error) => error);
+      expect(refusal.details?.[0].field).to.equal('by');
+      expect((await sums({ by: 'key,outcome', key: 'key_7' }))[0]).to.include({ calls: 201, bytes_in: 201 });
+    });
+
     it('refuses what it cannot mean, and spans that are too long for all tenants', async () => {
       const input = createSumsInput();
       for (const by of ['keys', 'day,', 'day,key,code', 'day key'])
@@ -175,6 +216,7 @@ describe('usage/sums', () =>
         expect(await refused({ by, ...long }), by).to.deep.equal(['invalid_input', 'from']);
         expect(await refused({ by, to: '2030-03-01' })).to.equal(undefined);
       }
+      expect(await refused({ by: 'day', key: 'key_1', ...long })).to.deep.equal(['invalid_input', 'from']);
       for (const by of ['tenant', 'code', 'day,service'])
         expect(await refused({ by, ...long }), by).to.equal(undefined);
     });

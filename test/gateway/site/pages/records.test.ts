@@ -104,24 +104,23 @@ describe('site: usage, requests and the audit log', () => {
     expect((await api('/api/usage?tenant=nobody')).status).to.equal(404);
   });
 
-  it('gives figures for lists and the overview', async () => {
+  it('gives figures of days for charts', async () => {
     const today = new Date().toISOString().slice(0, 10);
     const from = new Date(Date.now() - dayMs).toISOString().slice(0, 10);
     const { id } = await site.admin.tenant('acme');
-    const tenants = await site.reports.figures.tenants({ from, to: today });
-    expect(tenants.find(({ tenant_id }) => tenant_id === id)).to.include({
-      calls: 3,
-      errors: 1,
-      last_day: today,
-    });
-    expect(tenants).to.have.length(2);
-    const days = await site.reports.figures.days({ from, to: today, tenant: id });
-    expect(days.map(({ day, calls, limited }) => [day, calls, limited])).to.deep.equal([
-      [from, 1, 0],
-      [today, 2, 0],
+    const days = await site.reports.days({ from, to: today, tenant: id });
+    expect(days.map(({ day, calls, errors, limited }) => [day, calls, errors, limited])).to.deep.equal([
+      [from, 1, 0, 0],
+      [today, 2, 1, 0],
     ]);
-    expect((await site.reports.figures.days({ from: today, to: today }))[0]?.calls).to.equal(3);
-    const [ofKey] = await site.reports.figures.keys(id, { from, to: today });
-    expect(ofKey).to.include({ key_id: key, calls: 3, errors: 1 });
+    expect((await site.reports.days({ from: today, to: today }))[0]?.calls).to.equal(3);
+  });
+
+  it('reads the use of one key over any span', async () => {
+    const { text } = await api(`/api/usage?key=${key}&from=2025-01-01&by=`);
+    expect(JSON.parse(text).data.usage[0]).to.include({ calls: 3, errors: 1 });
+    expect((await api(`/api/requests?key=${key}`)).text)
+      .to.include('request-1')
+      .and.not.include('request-3');
   });
 });
