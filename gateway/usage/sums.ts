@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { compileFields, type FieldsSchema } from '../../schemas/fields.js';
 import { createAdminVocabulary } from '../../schemas/vocabulary.js';
 import type { Access } from '../database/database.js';
+import { visitYielding } from '../database/rows.js';
 import { inputError } from '../errors.js';
 import { keyId, tenantName } from '../keys/schemas.js';
 import { quantile } from './histogram.js';
@@ -94,12 +95,16 @@ export async function readSums(
   const read = { from, to, tenant, key, service, durations, ofAll };
   const table = onKeys ? 'usage_daily' : 'usage_rollup';
   const totals = await readGroups(access, table, outer, { ...read, withServices });
-  if (!ofFailures) return totals.map(toRow).sort(byName(query.by));
-  const ofCodes = { ...read, withServices: true };
-  const failures = await readGroups(access, 'usage_failures', [...outer, 'code'], ofCodes);
-  const split = splitByOutcome(totals, failures, by);
-  if (split.length > mostRows) throw tooMany();
-  return split.map(toRow).sort(byName(query.by));
+  let groups = totals;
+  if (ofFailures) {
+    const ofCodes = { ...read, withServices: true };
+    const failures = await readGroups(access, 'usage_failures', [...outer, 'code'], ofCodes);
+    groups = splitByOutcome(totals, failures, by);
+    if (groups.length > mostRows) throw tooMany();
+  }
+  const rows: SumsRow[] = [];
+  await visitYielding(groups, (group) => rows.push(toRow(group)));
+  return rows.sort(byName(query.by));
 }
 
 function tooMany() {
@@ -161,14 +166,15 @@ async function readGroups(
       .execute(),
   );
   if (rows.length > mostRows) throw tooMany();
-  return (rows as Record<string, unknown>[]).flatMap((row) => {
-    const sums = noSums();
+  const groups: Group[] = [];
+  await visitYielding(rows as Record<string, unknown>[], (row) => {
+    const sums = { ...noSums(), buckets: bucketColumns.map((column) => Number(row[column] ?? 0)) };
     for (const column of [...countColumns, 'cpu_ms'] as const) sums[column] = Number(row[column] ?? 0);
-    sums.buckets = bucketColumns.map((column) => Number(row[column] ?? 0));
     const names = Object.fromEntries(by.map((name) => [name, row[columnOf[name]]]));
     // Without a group, no calls are one row too.
-    return sums.calls === 0 ? [] : [{ names, sums }];
+    if (sums.calls > 0) groups.push({ names, sums });
   });
+  return groups;
 }
 
 const outcomes = { errors_client: '4xx', errors_limited: '429', errors_server: '5xx' } as const;
