@@ -6,7 +6,7 @@ import { isObject } from '../../schemas/json-schema.js';
 import { list } from '../../schemas/quote.js';
 import { reasonOf } from '../database/store-error.js';
 import { inputError } from '../errors.js';
-import { type Change, type IssuedKey, planChanges } from './apply-changes.js';
+import type { Change, IssuedKey, planChanges } from './apply-changes.js';
 import { type OpenKeys, withKeys } from './open.js';
 import {
   type Answer,
@@ -37,6 +37,7 @@ export function registerApply(program: Command, open: OpenKeys, terminal: Termin
       withKeys(open, terminal, options, async (admin, actor) => {
         const folder = file === '-' ? process.cwd() : dirname(file);
         const readRecipe = (path: string) => readDefinition(resolve(folder, path));
+        const { planChanges } = await import('./apply-changes.js');
         const plan = await planChanges(await readYaml(file), admin, readRecipe);
         return dryRun ? describe(plan, { dryRun }) : run(plan, actor);
       }),
