@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { quote } from '../../schemas/quote.js';
+import type { LimitUse } from '../keys/key-reads.js';
 import type { KeyView } from '../keys/model.js';
 import { keyFilters, keySchema, keySorts, rotationSchema } from '../keys/schemas.js';
 import { allPages, type OpenKeys, parseDuration, parseExpiry, withKeys } from './open.js';
@@ -125,7 +126,7 @@ function registerLists(keys: Command, open: OpenKeys, terminal: Terminal): void 
     .action((id: string, options: JsonOption) =>
       withKeys(open, terminal, options, async (admin) => {
         const key = await admin.key(id);
-        const used = await admin.limitUse(id);
+        const used = await admin.limitUse(key);
         return { data: { key, used }, result: keyFacts(key, used) };
       }),
     );
@@ -309,7 +310,7 @@ function keyTable(keys: KeyView[], withTenants: boolean): string {
 }
 
 /** A key, and what it has used in this month. */
-function keyFacts(key: KeyView, used?: { calls: number; cpu_ms: number }): string {
+function keyFacts(key: KeyView, used?: LimitUse): string {
   const limits = Object.entries(key.limits).filter(([, value]) => value !== null);
   return formatFacts([
     ['id', key.id],
@@ -326,8 +327,13 @@ function keyFacts(key: KeyView, used?: { calls: number; cpu_ms: number }): strin
       'own limits',
       limits.map(([name, value]) => `${limitLabel(name)} ${value}`).join(', ') || "none, the tenant's hold",
     ],
-    ...(used ? [['used this month', `${used.calls} calls, ${used.cpu_ms} ms of CPU`] as const] : []),
+    ...(used ? [['used this month', usedText(used)] as const] : []),
   ]);
+}
+
+function usedText({ calls, cpu_ms }: LimitUse): string {
+  const parts = [calls === null ? [] : `${calls} calls`, cpu_ms === null ? [] : `${cpu_ms} ms of CPU`];
+  return parts.flat().join(', ') || 'not counted without a quota or budget of its own';
 }
 
 function graceOf(key: KeyView): string {

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { inputError } from '../errors.js';
 import { countsOf } from '../keys/audit-text.js';
-import type { ListedTenant } from '../keys/key-reads.js';
+import type { LimitUse, ListedTenant } from '../keys/key-reads.js';
 import type { TenantView } from '../keys/model.js';
 import { tenantName, tenantSorts } from '../keys/schemas.js';
 import { allPages, type OpenKeys, withKeys } from './open.js';
@@ -94,7 +94,7 @@ function registerLists(tenants: Command, open: OpenKeys, terminal: Terminal): vo
     .action((name: string, options: JsonOption) =>
       withKeys(open, terminal, options, async (admin) => {
         const tenant = await admin.tenant(name);
-        const used = await admin.limitUse(tenant.id);
+        const used = await admin.limitUse(tenant);
         return { data: { tenant, used }, result: `${factsOf(tenant)}\n\n${limitTable(tenant, used)}` };
       }),
     );
@@ -125,7 +125,7 @@ function registerChanges(tenants: Command, open: OpenKeys, terminal: Terminal): 
         };
         const isChange = Object.keys(changes).length > 0;
         const tenant = isChange ? await admin.editTenant(name, changes, actor) : await admin.tenant(name);
-        const used = await admin.limitUse(tenant.id);
+        const used = await admin.limitUse(tenant);
         const notes = isChange ? [`Changed the limits of ${name}. ${soon}`] : [];
         return { data: { tenant, used }, notes, result: limitTable(tenant, used) };
       }),
@@ -224,8 +224,8 @@ function factsOf(tenant: TenantView): string {
 }
 
 /** What is in force, whose value it is, and what is used of it in this month. */
-function limitTable({ in_force }: TenantView, used: { calls: number; cpu_ms: number }): string {
-  const usedOf: Record<string, number> = { monthly_quota: used.calls, monthly_cpu_ms: used.cpu_ms };
+function limitTable({ in_force }: TenantView, used: LimitUse): string {
+  const usedOf: Record<string, number | null> = { monthly_quota: used.calls, monthly_cpu_ms: used.cpu_ms };
   const rows = limitNames.map((name) => {
     const { value, from } = in_force[name];
     const shown = value === null || (name === 'rate' && value === 0) ? 'none' : String(value);

@@ -1,8 +1,10 @@
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import type { FieldsSchema } from '../../schemas/fields.js';
 import { parseSpan } from '../../schemas/keywords/future.js';
+import type { DatabaseKind } from '../database/database.js';
 import { requireValid } from '../errors.js';
 import { auditActions, auditText } from './audit-text.js';
+import { containing } from './lists.js';
 import { type AuditAction, type AuditEntry, iso } from './model.js';
 import { keyId, pageSizeSchema, tenantName } from './schemas.js';
 import type { KeyTables } from './tables.js';
@@ -11,7 +13,7 @@ const entryId = { type: 'integer', minimum: 1, maximum: 999_999_999_999_999 } as
 
 export const auditSchema = {
   properties: {
-    actor: { type: 'string', maxLength: 200, description: 'Only what was done by whom contains this text.' },
+    actor: { type: 'string', line: 200, description: 'Only what was done by whom contains this text.' },
     action: { type: 'string', enum: auditActions, description: 'Only this action.' },
     tenant: { ...tenantName, description: 'Only what concerns this tenant.' },
     key: { ...keyId, description: 'Only what concerns this key.' },
@@ -44,7 +46,11 @@ export type AuditPage = Omit<AuditQuery, 'tenant' | 'key' | 'limit'> & {
 };
 
 /** Newest first; with `after` those that follow it. */
-export async function readAudit(db: Kysely<KeyTables>, page: AuditPage): Promise<AuditEntry[]> {
+export async function readAudit(
+  db: Kysely<KeyTables>,
+  kind: DatabaseKind,
+  page: AuditPage,
+): Promise<AuditEntry[]> {
   const { actor, action, tenant_id, key_id, before, after, limit } = page;
   const { from, until } = parseSpan(page);
   let query = db
@@ -52,10 +58,7 @@ export async function readAudit(db: Kysely<KeyTables>, page: AuditPage): Promise
     .selectAll()
     .orderBy('id', after === undefined ? 'desc' : 'asc')
     .limit(limit);
-  if (actor !== undefined) {
-    const pattern = `%${actor.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
-    query = query.where(sql<boolean>`lower(actor) like ${pattern} escape '\\'`);
-  }
+  if (actor !== undefined) for (const has of containing(kind, actor, ['actor'])) query = query.where(has);
   if (action !== undefined) query = query.where('action', '=', action);
   if (tenant_id !== undefined) query = query.where('tenant_id', '=', tenant_id);
   if (key_id !== undefined) query = query.where('key_id', '=', key_id);

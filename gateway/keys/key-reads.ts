@@ -1,7 +1,7 @@
 import { GatewayError, requireValid } from '../errors.js';
 import { findKey } from './key-changes.js';
 import type { TenantList } from './lists.js';
-import { iso, isoOrNull, type KeyView, parseKey, viewKey, viewTenant } from './model.js';
+import { iso, isoOrNull, type KeyView, parseKey, type TenantView, viewKey, viewTenant } from './model.js';
 import { findTenant, type TenantParts } from './tenant-changes.js';
 
 const dayMs = 86_400_000;
@@ -12,6 +12,8 @@ type Query = Readonly<Record<string, unknown>>;
 export type ListedTenant = Awaited<
   ReturnType<ReturnType<typeof createKeyReads>['listTenants']>
 >['tenants'][number];
+
+export type LimitUse = Awaited<ReturnType<ReturnType<typeof createKeyReads>['limitUse']>>;
 
 /** What people and programs read of tenants and keys. */
 export function createKeyReads({ store, inputs, now, defaults }: TenantParts) {
@@ -46,10 +48,20 @@ export function createKeyReads({ store, inputs, now, defaults }: TenantParts) {
     /** How much of each kind a tenant has, before it is deleted. */
     contents: async (name: string) => store.contents((await findTenant(store, name)).id),
 
-    /** What a tenant or a key (by its id) has used in this month (UTC); some seconds behind. */
-    async limitUse(id: string) {
+    /**
+     * What counts against a tenant's or key's limits in this month (UTC), some seconds behind. Null where it is not counted: calls without
+     * a quota, and a key's CPU without a budget.
+     */
+    async limitUse(of: TenantView | KeyView) {
+      const { id } = of;
       const used = await store.used([id, `${id} cpu`], iso(now()).slice(0, 7));
-      return { calls: used.get(id) ?? 0, cpu_ms: Math.round((used.get(`${id} cpu`) ?? 0) / 1000) };
+      const isTenant = 'in_force' in of;
+      const quota = isTenant ? of.in_force.monthly_quota.value : of.limits.monthly_quota;
+      const cpuMs = Math.round((used.get(`${id} cpu`) ?? 0) / 1000);
+      return {
+        calls: quota === null ? null : (used.get(id) ?? 0),
+        cpu_ms: isTenant || of.limits.monthly_cpu_ms !== null ? cpuMs : null,
+      };
     },
 
     /** Those of a tenant: all of them, oldest first, unless the query says otherwise. */

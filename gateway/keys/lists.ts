@@ -132,7 +132,7 @@ function parseCursor(text: string, type: ListQuery['type']): ListRow | undefined
     const [value, id] = parts;
     // NUL is legal JSON, and an error in PostgreSQL.
     const isSound = (part: unknown) => typeof part === 'string' && !part.includes('\0');
-    return isSound(id) && (type === 'text' ? isSound(value) : typeof value === 'number')
+    return isSound(id) && (type === 'text' ? isSound(value) : Number.isSafeInteger(value))
       ? { value, id }
       : undefined;
   } catch {
@@ -150,9 +150,9 @@ function patternOf(text: string): string {
 }
 
 /** Whether one of the columns has this text in it. */
-function containing(kind: DatabaseKind, text: string, columns: readonly string[]): RawBuilder<unknown>[] {
+export function containing(kind: DatabaseKind, text: string, columns: readonly string[]) {
   const pattern = `%${patternOf(text)}%`;
-  return columns.map((column) => sql`${lower(kind, sql.ref(column))} like ${pattern} escape '\\'`);
+  return columns.map((column) => sql<boolean>`${lower(kind, sql.ref(column))} like ${pattern} escape '\\'`);
 }
 
 const anyOf = (conditions: readonly RawBuilder<unknown>[]) => sql`(${sql.join(conditions, sql` or `)})`;

@@ -208,7 +208,7 @@ async function countContents(db: Kysely<KeyTables>, tenant_id: string) {
 }
 
 /** What may be read of tenants, keys and their audit log. */
-function createReads({ run }: Access<KeyTables>) {
+function createReads({ run, kind }: Access<KeyTables>) {
   return {
     tenant: (name: string) => run((db) => readTenant(db, name)),
     /** How much of each kind a tenant has. */
@@ -243,7 +243,7 @@ function createReads({ run }: Access<KeyTables>) {
       return rows.map(({ tenants, ...row }) => ({ ...planOf(row), tenants }));
     },
     plan: (name: string) => run((db) => readPlan(db, name)),
-    audit: (page: AuditPage): Promise<AuditEntry[]> => run((db) => readAudit(db, page)),
+    audit: (page: AuditPage): Promise<AuditEntry[]> => run((db) => readAudit(db, kind, page)),
     /** By id, those that were deleted too, which is said behind their names. */
     async tenantNames(ids: readonly string[]): Promise<Map<string, string>> {
       const given = [...new Set(ids)];

@@ -236,6 +236,10 @@ async function removeJob({ run, change }: Access<JobTables>, job: string): Promi
       .returning('result_bytes')
       .executeTakeFirst();
     if (removed) await addResultBytes(trx, tenant, -removed.result_bytes);
+    // Its last items may have ended after its tenant was deleted.
+    await sql`
+      delete from webhook_deliveries where tenant_id = ${tenant} and tenant_id in (select id from former_tenants)
+    `.execute(trx);
     // Of a tenant without jobs nothing is left to count, whatever an earlier version has not counted.
     await sql`
       delete from job_tenants where tenant_id = ${tenant}

@@ -53,7 +53,7 @@ export function tenantRoutes(inputs: KeyInputs): ApiRoute[] {
       async run({ site: { admin }, params: { name = '' }, mayChange }) {
         const tenant = await (mayChange ? admin.tenantWithSecret(name) : admin.tenant(name));
         const hidden = { webhook_secret: null, webhook_hint: 'A support token is shown no secret.' };
-        return { ...tenant, ...(mayChange ? {} : hidden), used: await admin.limitUse(tenant.id) };
+        return { ...tenant, ...(mayChange ? {} : hidden), used: await admin.limitUse(tenant) };
       },
     }),
     defineRoute('PATCH /api/tenants/:name', 'editTenant', {
@@ -91,7 +91,13 @@ export const tenantShapes = {
   SecretTenant: shape(
     {
       ...tenantProperties,
-      used: described(shape(all(countSchema, 'calls', 'cpu_ms')), 'In this calendar month (UTC).'),
+      used: described(
+        shape({
+          calls: described({ ...countSchema, type: ['integer', 'null'] }, 'Null without a quota.'),
+          cpu_ms: countSchema,
+        }),
+        'What counts against its limits in this calendar month (UTC).',
+      ),
       webhook_secret: described(
         nullableText,
         'What its webhooks are signed with; null where the gateway has no master secret.',

@@ -132,21 +132,27 @@ export function LimitFields(props: {
 
 async function settingsPage(call: TenantCall) {
   const { site, tenant, query, visitor, mayChange } = call;
-  const { name, id } = tenant;
+  const { name } = tenant;
+  const view = viewTenant(tenant, site.defaults);
   const isStaff = visitor.role !== null;
   const [use, plans, contents] = await Promise.all([
-    site.admin.limitUse(id),
+    site.admin.limitUse(view),
     isStaff ? site.admin.plans() : [],
     isStaff ? site.admin.contents(name) : {},
   ]);
-  const used: Partial<Record<LimitField, number>> = { monthly_quota: use.calls, monthly_cpu_ms: use.cpu_ms };
-  const { in_force: inForce } = viewTenant(tenant, site.defaults);
+  const used: Partial<Record<LimitField, number | null>> = {
+    monthly_quota: use.calls,
+    monthly_cpu_ms: use.cpu_ms,
+  };
+  const { in_force: inForce } = view;
   const sources = { tenant: 'own value', plan: `plan ${tenant.plan?.name}`, gateway: 'gateway’s default' };
   const usedColumn: Column<LimitText> = {
     head: 'Used this month',
     cell: ([field]) => {
       const format = field === 'monthly_cpu_ms' ? formatDuration : formatCount;
-      return <Bar used={used[field] ?? 0} limit={inForce[field].value} format={format} />;
+      const count = used[field] ?? null;
+      if (count === null) return 'not counted';
+      return <Bar used={count} limit={inForce[field].value} format={format} />;
     },
   };
   return (

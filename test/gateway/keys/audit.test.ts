@@ -78,11 +78,12 @@ describe('keys: the audit log', () =>
         [{ to: '2030-01-01T23:00:00Z' }, [acme]],
       ] as const)
         expect(await texts(query), JSON.stringify(query)).to.deep.equal(found);
-      const refusal = await admin.audit({ action: 'key.rotat', from: 'x' }).catch((error) => error);
-      expect(refusal.details.map(({ field }: { field: string }) => field)).to.have.members([
-        'action',
-        'from',
-      ]);
+      const wrong = { action: 'key.rotat', from: 'x', actor: '\0' };
+      const refusal = await admin.audit(wrong).catch((error) => error);
+      const fields = refusal.details.map(({ field }: { field: string }) => field);
+      expect(fields).to.have.members(Object.keys(wrong));
+      await admin.createTenant('umbrella', 'token:École');
+      expect(await texts({ actor: 'ÉCOLE' })).to.deep.equal([['umbrella', 'created the tenant umbrella']]);
     });
 
     it('leads forward and back', async () => {

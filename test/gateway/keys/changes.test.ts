@@ -150,6 +150,8 @@ describe('keys/admin: changes', () =>
         const codes = await Promise.all(changes.map((each) => code(admin.editTenant('acme', each, 'bob'))));
         expect(codes).to.deep.equal(['exists', 'invalid_input', 'source_refused']);
         expect(await fields(admin.editTenant('acme', { plan: 'none' }, 'bob'))).to.deep.equal(['plan']);
+        const withNul = admin.editTenant('acme', { notice_url: 'https://hooks.example.com/\0' }, 'bob');
+        expect(await fields(withNul)).to.deep.equal(['notice_url']);
         expect(await admin.tenant('acme')).to.include({ name: 'acme', note: null });
         expect(await logged(2)).to.deep.equal([]);
       });
@@ -227,7 +229,16 @@ describe('keys/admin: changes', () =>
       }
     });
 
-    it('know what an account has used in this month', async () => {
+    it('know what counts in this month against a tenant or key, and null for calls that are not counted', async () => {
+      const { id } = await issue();
+      const use = async () => [
+        await admin.limitUse(await admin.tenant('acme')),
+        await admin.limitUse(await admin.key(id)),
+      ];
+      expect(await use()).to.deep.equal([
+        { calls: null, cpu_ms: 0 },
+        { calls: null, cpu_ms: null },
+      ]);
       const rows = [
         [tenantId, '2030-01', 7],
         [tenantId, '2029-12', 99],
@@ -237,7 +248,11 @@ describe('keys/admin: changes', () =>
         await access.run((db) =>
           sql`insert into quota_use (tenant, month, used) values (${account}, ${month}, ${used})`.execute(db),
         );
-      expect(await admin.limitUse(tenantId)).to.deep.equal({ calls: 7, cpu_ms: 1235 });
-      expect(await admin.limitUse('key_none')).to.deep.equal({ calls: 0, cpu_ms: 0 });
+      await admin.editTenant('acme', { monthly_quota: 9 }, 'ann');
+      await admin.editKey(id, { monthly_quota: 9, monthly_cpu_ms: 9 }, 'ann');
+      expect(await use()).to.deep.equal([
+        { calls: 7, cpu_ms: 1235 },
+        { calls: 0, cpu_ms: 0 },
+      ]);
     });
   }));

@@ -233,7 +233,9 @@ describe('keys/lists', () =>
       const { next: after } = await admin.searchKeys({ sort: 'label', limit: 1 });
       const error = (await rejection(admin.searchKeys({ sort: 'created_at', after }))) as GatewayError;
       expect(error.details?.map(({ field }) => field)).to.deep.equal(['after']);
-      for (const text of ['e30', 'bnVsbA', 'WzEsIlx1MDAwMCJd', '-'])
+      const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+      const forged = [[1.5, 'x'], [1e300, 'x'], [1, '\0'], [1]].map(encode);
+      for (const text of ['e30', 'bnVsbA', '-', ...forged])
         expect(await rejection(admin.searchKeys({ before: text }))).to.have.property('code', 'invalid_input');
     });
   }));

@@ -144,6 +144,23 @@ describe('jobs/store', () =>
       expect(await look()).to.deep.equal({ open: ['ten_1', 'ten_2'], unqueued: back });
     });
 
+    it('leaves no webhook of a tenant that was deleted while its last items were worked on', async () => {
+      const webhook_url = 'https://example.com/';
+      const [job, other] = await Promise.all(
+        ['ten_1', 'ten_2'].map((tenant_id) => create(1, { tenant_id, webhook_url })),
+      );
+      const keys = createKeyStore(opened.access());
+      await keys.change(async (tx) => {
+        await tx.addTenant({ ...newTenant, id: 'ten_1', name: 't1', created_at: 1 });
+        await tx.deleteTenant({ id: 'ten_1', name: 't1' }, 1);
+      });
+      for (const each of [job, other]) {
+        await finish(each?.items ?? []);
+        await store.remove(each?.id ?? '');
+      }
+      expect((await deliveries(store)).map(({ tenant_id }) => tenant_id)).to.deep.equal(['ten_2']);
+    });
+
     it('gives an item back to the outbox, to be handed to the queue again', async () => {
       const { items } = await create(2);
       await store.queued(items);
