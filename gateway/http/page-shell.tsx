@@ -62,7 +62,6 @@ const icons = {
   search: 'M11 11l4 4M12.5 7a5.5 5.5 0 1 1-11 0 5.5 5.5 0 0 1 11 0z',
   done: 'M2.5 8.5l3.5 3.5 7.5-8',
   open: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11z',
-  warning: 'M8 2L1 14h14zM8 6.5v3.5M8 12v.2',
 };
 
 /** Beside text that says the same. */

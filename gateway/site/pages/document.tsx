@@ -63,28 +63,27 @@ export function ShownPage({ href, back, ...page }: PageProps & { href: string; b
   );
 }
 
-/** What the staff sees of the whole gateway, by its path. */
-const staffLinks = [
+/** What the staff sees of the whole gateway, by its path; the third is a page that belongs there too. */
+const staffLinks: readonly (readonly [href: string, text: string, also?: string])[] = [
   ['/overview', 'Overview'],
-  ['/tenants', 'Tenants'],
+  ['/tenants', 'Tenants', '/plans'],
   ['/keys', 'Keys'],
   ['/usage', 'Usage'],
   ['/notices', 'Notices'],
   ['/audit', 'Audit'],
-  ['/people', 'People'],
-  ['/tokens', 'Tokens'],
-] as const;
+  ['/people', 'People', '/tokens'],
+];
 
 function Navigation() {
   const { visitor } = useContext(ViewContext);
   if (!visitor) return null;
-  const ofTenants = visitor.tenants.map(({ name }) => [`/tenants/${name}`, name] as const);
+  const ofTenants = visitor.tenants.map(({ name }) => [`/tenants/${name}`, name, undefined] as const);
   const links = visitor.role ? staffLinks : ofTenants;
   return (
     <>
       <nav aria-label="Site">
-        {links.map(([href, text]) => (
-          <NavLink key={href} href={href}>
+        {links.map(([href, text, also = href]) => (
+          <NavLink key={href} href={href} within={[href, also]}>
             {text}
           </NavLink>
         ))}
@@ -116,11 +115,11 @@ function searchLabel(everything: boolean): string {
   return everything ? 'Search tenants, keys, people and request ids' : 'Search keys and request ids';
 }
 
-/** A link of the navigation, marked where it leads to this page or to one below it: below `within`, if that is said. */
-function NavLink(props: { href: string; within?: string; children: ComponentChildren }) {
+/** A link of the navigation, marked on its page and on those below `within`. */
+function NavLink(props: { href: string; within?: readonly string[]; children: ComponentChildren }) {
   const { path } = useContext(ViewContext);
-  const { href, within = href } = props;
-  const here = path === href || path === within || path.startsWith(`${within}/`);
+  const { href, within = [href] } = props;
+  const here = path === href || within.some((each) => `${path}/`.startsWith(`${each}/`));
   return (
     <a href={href} aria-current={here ? 'page' : undefined}>
       {props.children}
@@ -150,7 +149,7 @@ function TenantHead({ name }: { name: string }) {
       )}
       <h1>{name}</h1>
       <nav class="tabs" aria-label={`Tenant ${name}`}>
-        <NavLink href={base} within={`${base}/keys`}>
+        <NavLink href={base} within={[`${base}/keys`]}>
           Overview
         </NavLink>
         {tabs.map((text) => (

@@ -225,7 +225,7 @@ const stateLooks = {
   expired: 'quiet',
   revoked: 'quiet',
   waiting: 'quiet',
-  running: 'busy',
+  running: 'accent',
   done: 'good',
   failed: 'bad',
   cancelled: 'quiet',

@@ -190,7 +190,12 @@ async function groupPage(call: GroupCall) {
   return (
     <Page title={tenant ? `Members of ${tenant.name}` : 'People'} tenant={tenant?.name}>
       {message && <Notice kind="good">{message}</Notice>}
-      {!tenant && <SearchForm label="E-mail or name" />}
+      {!tenant && (
+        <div class="list-head">
+          <SearchForm label="E-mail or name" />
+          <a href="/tokens">API tokens</a>
+        </div>
+      )}
       <h2>{tenant ? 'Members' : 'Staff'}</h2>
       <p class="lead">
         {rolesOf(group)

@@ -93,7 +93,7 @@ function Health({ facts }: { facts: readonly HealthFact[] }) {
         </Notice>
       ))}
       <p class="health quiet">
-        <Icon name={faults.length > 0 ? 'warning' : 'done'} />
+        <Icon name="done" />
         {faults.length === 0 && 'All is well. '}
         {fine.map(({ name, value }) => `${name}: ${value}`).join(' · ')}
       </p>

@@ -69,7 +69,11 @@ export function Traffic({ rows, now }: { rows: readonly DayFigures[]; now: numbe
       value: today.p95_ms === null ? '–' : formatDuration(today.p95_ms),
       note: median === undefined ? '–' : formatDuration(median),
     },
-    { name: 'Refused by limits', value: formatCount(today.limited), note: formatCount(Math.round(usually('limited'))) },
+    {
+      name: 'Refused by limits',
+      value: formatCount(today.limited),
+      note: formatCount(Math.round(usually('limited'))),
+    },
     { name: 'CPU', value: formatDuration(today.cpu_ms), note: formatDuration(usually('cpu_ms')) },
   ];
   const parts = (day: DayFigures) => [

@@ -70,6 +70,19 @@ describe('site: tenants, their settings and plans', () => {
     expect([taken.status, taken.html.includes('exists already')]).to.deep.equal([400, true]);
   });
 
+  it('mark in the navigation where a page belongs, and there alone', async () => {
+    for (const [path, marked] of [
+      ['/plans', ['/tenants']],
+      ['/tokens', ['/people']],
+      ['/tenants/acme', ['/tenants', '/tenants/acme']],
+      [settings, ['/tenants', settings]],
+    ] as const) {
+      const { html } = await operator.get(path);
+      const found = [...html.matchAll(/href="([^"]+)" aria-current="page"/g)].map(([, href]) => href);
+      expect(found, path).to.deep.equal(marked);
+    }
+  });
+
   it('are deleted by somebody who types the name', async () => {
     await site.admin.createTenant('oscorp', 'test');
     await site.admin.issueKey('oscorp', {}, 'test');
