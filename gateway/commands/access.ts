@@ -1,20 +1,11 @@
 import type { Command } from 'commander';
 import { GatewayError } from '../errors.js';
 import type { Person } from '../site/accounts/people.js';
-import type { TokenView } from '../site/accounts/tokens.js';
 import { actorName, parseExpiry, withTypedNames } from './open.js';
 import type { openPeople } from './open-admin.js';
-import {
-  type Answer,
-  answer,
-  formatTable,
-  type JsonOption,
-  jsonOption,
-  minute,
-  type Terminal,
-  usageErrors,
-} from './output.js';
+import { type Answer, answer, type JsonOption, jsonOption, type Terminal, usageErrors } from './output.js';
 import { commandName } from './process.js';
+import { answerRows } from './records.js';
 
 type OpenPeople = typeof openPeople;
 type Opened = Awaited<ReturnType<OpenPeople>>;
@@ -79,8 +70,12 @@ export function registerAccessCommands(program: Command, open: OpenPeople, termi
       withPeople(options, async ({ people, tenantId }) => {
         const found = await people.of(await tenantId(tenant));
         const hint = `${tenant} has no members. Invite one: ${commandName()} members invite ${tenant} EMAIL`;
-        const data = { members: found.map(viewMember) };
-        return found.length > 0 ? { data, result: memberTable(found) } : { data, notes: [hint] };
+        return answerRows(
+          'members',
+          ['email', 'role', 'second_factor', 'since'],
+          found.map(viewMember),
+          hint,
+        );
       }),
     );
   add(
@@ -129,10 +124,9 @@ export function registerAccessCommands(program: Command, open: OpenPeople, termi
     );
   add(tokens, 'list', 'List the tokens, newest first, without their secrets.').action((options: JsonOption) =>
     withPeople(options, async ({ tokens }) => {
-      const found = await tokens.list();
+      const columns = ['id', 'role', 'expires_at', 'last_used_at', 'label'];
       const hint = `There is no token yet. Make one: ${commandName()} tokens create LABEL`;
-      const data = { tokens: found };
-      return found.length > 0 ? { data, result: tokenTable(found) } : { data, notes: [hint] };
+      return answerRows('tokens', columns, await tokens.list(), hint);
     }),
   );
   add(tokens, 'revoke', 'Revoke a token for good.')
@@ -145,30 +139,6 @@ export function registerAccessCommands(program: Command, open: OpenPeople, termi
     );
 }
 
-function viewMember({ email, name, role, second_factor, since, seen_at }: Person) {
-  const time = (at: number | null) => (at === null ? null : new Date(at).toISOString());
-  return { email, name, role, second_factor, since: time(since), last_seen_at: time(seen_at) };
-}
-
-function memberTable(people: Person[]): string {
-  const rows = people
-    .map(viewMember)
-    .map(({ email, role, second_factor, last_seen_at }) => [
-      email,
-      role,
-      second_factor ? 'yes' : 'no',
-      minute(last_seen_at, 'never'),
-    ]);
-  return formatTable(['EMAIL', 'ROLE', 'SECOND FACTOR', 'LAST SEEN'], rows);
-}
-
-function tokenTable(tokens: TokenView[]): string {
-  const rows = tokens.map(({ id, label, role, expires_at, last_used_at }) => [
-    id,
-    role,
-    minute(expires_at, 'never'),
-    minute(last_used_at, 'never'),
-    label,
-  ]);
-  return formatTable(['ID', 'ROLE', 'EXPIRES', 'LAST USED', 'LABEL'], rows);
+function viewMember({ email, name, role, second_factor, since }: Person) {
+  return { email, name, role, second_factor, since: new Date(since).toISOString() };
 }

@@ -22,7 +22,7 @@ export function registerRecordCommands(program: Command, open: OpenKeys, termina
       withKeys(open, terminal, flags, async (_, __, ___, reports) => {
         const usage = await reports.usage(filtersOf(flags));
         const columns = usageColumns(flags.by ?? 'day');
-        return answerRows(flags, 'usage', columns, usage, 'No calls in these days.');
+        return answerRows('usage', columns, usage, 'No calls in these days.', flags.csv);
       }),
     );
 
@@ -41,7 +41,7 @@ export function registerRecordCommands(program: Command, open: OpenKeys, termina
         const { requests } = await reports.requests(query);
         const columns = flags.csv ? requestColumns : requestColumns.filter((name) => name !== 'dryrun');
         const none = id === undefined ? 'No such calls are stored.' : `No call with the id ${id} is stored.`;
-        return answerRows(flags, 'requests', columns, requests, none);
+        return answerRows('requests', columns, requests, none, flags.csv);
       }),
     );
 
@@ -56,7 +56,7 @@ export function registerRecordCommands(program: Command, open: OpenKeys, termina
       withKeys(open, terminal, flags, async (admin) => {
         const { entries } = await admin.audit(filtersOf(flags));
         const columns = flags.csv ? auditColumns : ['at', 'actor', 'tenant', 'text'];
-        return answerRows(flags, 'entries', columns, entries, 'No such entries.');
+        return answerRows('entries', columns, entries, 'No such entries.', flags.csv);
       }),
     );
 }
@@ -74,12 +74,13 @@ function filtersOf({ json: _json, csv: _csv, limit, ...filters }: RecordFlags): 
   return { ...filters, ...(limit !== undefined && { limit: Number(limit) }) };
 }
 
-function answerRows(
-  { csv }: RecordFlags,
+/** A list under its name, as a table with these columns or as CSV; `none` is said where it is empty. */
+export function answerRows(
   name: string,
   columns: readonly string[],
   rows: readonly object[],
   none: string,
+  csv = false,
 ): Answer {
   const data = { [name]: rows };
   // The last line break is the terminal's.
@@ -94,6 +95,7 @@ const isoTime = /^\d{4}-\d\d-\d\dT/;
 
 function cellOf(value: unknown): string {
   if (value === null || value === undefined) return '-';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
   // To the second is enough for people, and the zone stays on it.
   return typeof value === 'string' && isoTime.test(value) ? `${value.slice(0, 19)}Z` : String(value);
 }

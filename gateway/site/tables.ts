@@ -58,8 +58,6 @@ interface UserRow {
   email: string;
   /** Its hash; null in a row of 1.0.0 that had none. */
   password: string | null;
-  /** When a session was last opened or renewed; null since before it was noted. */
-  seen_at: number | null;
   /** The sealed secret of one-time passwords; null without a second factor. */
   second_factor: string | null;
   /** The time step of the last code that was used: no code works twice. */
@@ -165,7 +163,6 @@ export async function addAccess(db: Kysely<unknown>): Promise<void> {
       union all select tenant_id, user_id, created_at,
         case when tenant_id is null then 'support' else 'viewer' end from connect_readers`,
     'alter table connect_invitations add column role text',
-    'alter table connect_users add column seen_at bigint',
     'alter table connect_users add column second_factor text',
     'alter table connect_users add column second_factor_step bigint default 0 not null',
     `create table connect_recovery_codes (

@@ -105,7 +105,7 @@ describe('migrations', () =>
           await old.access().run((db) => sql.raw(statement).execute(db));
 
         const site = (await openWith(migrations)).access<SiteTables>();
-        const person = { id: 'u1', name: 'Ada', email: 'ada@example.com', seen_at: null };
+        const person = { id: 'u1', name: 'Ada', email: 'ada@example.com' };
         const ada = { ...person, second_factor: null, second_factor_step: 0 };
         for (const [table, rows] of [
           ['connect_users', [{ ...ada, password: hash }]],

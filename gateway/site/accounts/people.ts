@@ -3,8 +3,8 @@ import { hashSecret } from '../../keys/model.js';
 import type { InvitationRow, Role, SiteDatabase, SiteRole, SiteTables, TenantRole } from '../tables.js';
 import type { Group, User } from './account.js';
 
-/** Of a group; `since` is when they joined and `seen_at` when they were last here, ms since 1970. */
-export type Person = User & { since: number; role: Role; seen_at: number | null; second_factor: boolean };
+/** Of a group; `since` is when they joined, ms since 1970. */
+export type Person = User & { since: number; role: Role; second_factor: boolean };
 
 /** What a signed-in user may enter: everything as one of the site's staff, and their tenants, by name. */
 export type Rights = { role: SiteRole | null; tenants: { id: string; name: string; role: TenantRole }[] };
@@ -46,15 +46,6 @@ export function createPeople({ run }: SiteDatabase) {
     async of(group: Group): Promise<Person[]> {
       return (await run((db) => peopleIn(db, group).orderBy('role.created_at').execute())).map(personOf);
     },
-    /** Somebody with an account. */
-    find: (id: string): Promise<User | undefined> =>
-      run((db) =>
-        db
-          .selectFrom('connect_users')
-          .select(['id', 'email', 'name'])
-          .where('id', '=', id)
-          .executeTakeFirst(),
-      ),
     /** The people of all tenants with `q` in their e-mail or name, by e-mail; `after` and `before` are cursors. */
     async search({ q, after, before }: PeopleQuery) {
       const backwards = before !== undefined;
@@ -97,7 +88,6 @@ const personColumns = [
   'user.id',
   'user.email',
   'user.name',
-  'user.seen_at',
   'user.second_factor',
   'role.role',
   'role.created_at as since',

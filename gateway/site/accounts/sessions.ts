@@ -54,7 +54,6 @@ export function createSessions({ database, secureCookies, now = Date.now }: Sess
       const times = { created_at: at, seen_at: at, expires_at: at + sessionMs };
       const row = { id: hashSecret(token), user_id, ...times, ...from };
       await trx.insertInto('connect_sessions').values(row).execute();
-      await noteSeen(trx, user_id, at);
       return { cookies: [cookie.set(token, sessionMs / 1000)] };
     },
 
@@ -77,10 +76,9 @@ export function createSessions({ database, secureCookies, now = Date.now }: Sess
       const session = { id, user, secondFactor: second_factor !== null };
       if (at - seen_at < renewalMs) return { session, cookies: [] };
       const times = { seen_at: at, expires_at: at + sessionMs };
-      await database.run(async (db) => {
-        await db.updateTable('connect_sessions').set(times).where('id', '=', id).execute();
-        await noteSeen(db, user.id, at);
-      });
+      await database.run((db) =>
+        db.updateTable('connect_sessions').set(times).where('id', '=', id).execute(),
+      );
       return { session, cookies: [cookie.set(token, sessionMs / 1000)] };
     },
 
@@ -155,8 +153,4 @@ async function pruneSessions(trx: Transaction<SiteTables>, userId: string, now: 
       eb.or([eb('id', 'in', expired), eb.and([eb('user_id', '=', userId), eb('id', 'not in', newest)])]),
     )
     .execute();
-}
-
-async function noteSeen(db: Kysely<SiteTables>, userId: string, seen_at: number): Promise<void> {
-  await db.updateTable('connect_users').set({ seen_at }).where('id', '=', userId).execute();
 }

@@ -14,8 +14,6 @@ const usedEveryMs = 60_000;
 /** A program that calls the JSON API, by its token. */
 export type Program = { actor: string; role: SiteRole };
 
-export type TokenView = ReturnType<typeof viewToken>;
-
 export type Tokens = ReturnType<typeof createTokens>;
 
 /** Tokens of programs for the JSON API and `/metrics`. */
@@ -25,7 +23,7 @@ export function createTokens(database: SiteDatabase, now: () => number = Date.no
 
   return {
     /** Newest first, those that have expired too. */
-    async list(): Promise<TokenView[]> {
+    async list() {
       const rows = await run((db) =>
         db.selectFrom('connect_tokens').selectAll().orderBy('created_at', 'desc').orderBy('id').execute(),
       );
@@ -57,7 +55,7 @@ export function createTokens(database: SiteDatabase, now: () => number = Date.no
     },
 
     /** It opens nothing from then on. */
-    revoke: (id: string, by: By): Promise<TokenView> =>
+    revoke: (id: string, by: By) =>
       audited(async (trx, note) => {
         await requireOperator(trx, by);
         const rows = trx.deleteFrom('connect_tokens').where('id', '=', id);

@@ -49,16 +49,13 @@ export const memberPages = [
       [post, '/:user/role', setRole],
       [get, '/:user/remove', confirmRemovePage],
       [post, '/:user/remove', removePerson],
+      [get, '/:user/second-factor', confirmEndFactorPage],
+      [post, '/:user/second-factor', endFactor],
     ] as const
   ).flatMap(([method, path, run]) => [
     method.tenantOperator(`/tenants/:tenant/members${path}`, (call) => run(ofTenant(call))),
     method.operator(`${staffPath}${path}`, (call) => run(ofStaff(call))),
   ]),
-  get.operator(`${staffPath}/:user/second-factor`, confirmEndFactorPage),
-  post.operator(`${staffPath}/:user/second-factor`, async ({ site, params, visitor }) => {
-    await site.members.endSecondFactor(params.user ?? '', visitor.user);
-    return { redirect: `${staffPath}?done=factor` };
-  }),
   get.operator('/operators', async () => ({ redirect: staffPath })),
 ];
 
@@ -122,9 +119,14 @@ async function removePerson({ site, group, params, visitor, base }: GroupCall) {
   return { redirect: group === null && params.user === visitor.user.id ? '/' : `${base}?done=removed` };
 }
 
-/** The person in the path; whether they are of the group is checked when something is done to them. */
-async function findPerson({ site, params }: UserCall) {
-  const person = await site.people.find(params.user ?? '');
+async function endFactor({ site, params, visitor, base }: GroupCall) {
+  await site.members.endSecondFactor(params.user ?? '', visitor.user);
+  return { redirect: `${base}?done=factor` };
+}
+
+/** The person of the group in the path. */
+async function findPerson({ site, params, group }: GroupCall) {
+  const person = (await site.people.of(group)).find(({ id }) => id === params.user);
   if (person) return person;
   throw new GatewayError('not_found', { message: 'This person is not here any more.' });
 }
@@ -151,15 +153,17 @@ async function confirmRemovePage(call: GroupCall) {
   );
 }
 
-async function confirmEndFactorPage(call: UserCall) {
+async function confirmEndFactorPage(call: GroupCall) {
+  const { tenant, base } = call;
   const { id, email } = await findPerson(call);
   return (
     <ConfirmPage
       title={`Second factor of ${email}`}
+      tenant={tenant?.name}
       heading={`End the second factor of ${email}?`}
-      action={`${staffPath}/${id}/second-factor`}
+      action={`${base}/${id}/second-factor`}
       button="End it"
-      href={staffPath}
+      href={base}
     >
       <p>
         For somebody who has lost their phone and their recovery codes. They sign in with their password alone
@@ -205,7 +209,20 @@ async function groupPage(call: GroupCall) {
       <Empty of={people} title="Nobody yet">
         Invite the first one below, and send them the link that you get.
       </Empty>
-      <PeopleTable base={base} people={shown} roles={rolesOf(group)} isLast={isLast} />
+      <Table
+        label="People"
+        rows={shown}
+        columns={[
+          ...personColumns(() => base),
+          { head: 'Since', priority: 3, cell: ({ since }) => <Moment at={since} /> },
+          {
+            head: 'Actions',
+            hiddenHead: true,
+            cell: (person) =>
+              !isLast(person) && <Actions base={base} roles={rolesOf(group)} person={person} />,
+          },
+        ]}
+      />
       {invitations.length > 0 && <OpenInvitations base={base} invitations={invitations} />}
       <Changes>
         <section class="panel">
@@ -233,21 +250,13 @@ async function groupPage(call: GroupCall) {
   );
 }
 
-interface PeopleTableProps {
-  base: string;
-  people: readonly Person[];
-  roles: readonly Role[];
-  /** Whether this is the last operator, who stays one. */
-  isLast: (person: Person) => boolean;
-}
-
-function PeopleTable(props: PeopleTableProps) {
-  const { base, people, roles, isLast } = props;
-  const actions = (person: Person) => (
-    <div class="inline">
-      {roles
-        .filter((role) => role !== person.role && !isLast(person))
-        .map((role) => (
+/** Changes a person's role, or removes them; not for the last operator. */
+function Actions({ base, roles, person }: { base: string; roles: readonly Role[]; person: Person }) {
+  const others = roles.filter((role) => role !== person.role);
+  return (
+    <Changes>
+      <div class="inline">
+        {others.map((role) => (
           <Form action={`${base}/${person.id}/role`} key={role}>
             <input type="hidden" name="role" value={role} />
             <button type="submit" class="small quiet-button">
@@ -256,45 +265,39 @@ function PeopleTable(props: PeopleTableProps) {
             </button>
           </Form>
         ))}
-      <Changes>
-        {!isLast(person) && (
-          <a class="button small quiet-button" href={`${base}/${person.id}/remove`}>
-            Remove…<span class="hidden"> {person.email}</span>
-          </a>
-        )}
-      </Changes>
-    </div>
-  );
-  return (
-    <Table
-      label="People"
-      rows={people}
-      columns={[
-        ...personColumns,
-        { head: 'Since', priority: 3, cell: ({ since }) => <Moment at={since} /> },
-        { head: 'Actions', hiddenHead: true, cell: actions },
-      ]}
-    />
+        <a class="button small quiet-button" href={`${base}/${person.id}/remove`}>
+          Remove…<span class="hidden"> {person.email}</span>
+        </a>
+      </div>
+    </Changes>
   );
 }
 
-const personColumns: Column<Person>[] = [
-  { head: 'E-mail', rowHead: true, class: 'wraps', cell: (person) => <Email person={person} /> },
-  { head: 'Name', priority: 3, cell: ({ name }) => name },
-  { head: 'Role', cell: ({ role }) => roleNames[role] },
-  { head: 'Second factor', priority: 2, cell: ({ second_factor }) => (second_factor ? 'yes' : 'no') },
-  { head: 'Last seen', priority: 2, cell: ({ seen_at }) => <Moment at={seen_at} /> },
-];
+/** `baseOf` is the path of the page of a person's group. */
+function personColumns<P extends Person>(baseOf: (person: P) => string): Column<P>[] {
+  return [
+    {
+      head: 'E-mail',
+      rowHead: true,
+      class: 'wraps',
+      // With the way to end a second factor, on a phone too.
+      cell: (person) => (
+        <>
+          {person.email} {person.second_factor && <EndFactor id={person.id} base={baseOf(person)} />}
+        </>
+      ),
+    },
+    { head: 'Name', priority: 3, cell: ({ name }) => name },
+    { head: 'Role', cell: ({ role }) => roleNames[role] },
+    { head: 'Second factor', priority: 2, cell: ({ second_factor }) => (second_factor ? 'yes' : 'no') },
+  ];
+}
 
-/** With the way to end a second factor, on a phone too. */
-function Email({ person: { id, email, second_factor } }: { person: Person }) {
-  const { visitor } = useContext(ViewContext);
-  const end = <a href={`${staffPath}/${id}/second-factor`}>End second factor…</a>;
-  return (
-    <>
-      {email} <Changes>{second_factor && id !== visitor?.user.id && end}</Changes>
-    </>
-  );
+/** Operators turn off their own under Account, by a code. */
+function EndFactor({ id, base }: { id: string; base: string }) {
+  const { visitor, mayChange } = useContext(ViewContext);
+  if (!mayChange || id === visitor?.user.id) return null;
+  return <a href={`${base}/${id}/second-factor`}>End second factor…</a>;
 }
 
 type TenantPeopleList = Awaited<ReturnType<People['search']>> & { q: string };
@@ -308,6 +311,7 @@ async function findTenantPeople({ site, query }: UserCall): Promise<TenantPeople
 }
 
 function TenantPeople({ q, people, after, before }: TenantPeopleList) {
+  const membersOf = ({ tenant }: { tenant: string }) => `/tenants/${tenant}/members`;
   return (
     <>
       <h2>People of tenants</h2>
@@ -318,11 +322,8 @@ function TenantPeople({ q, people, after, before }: TenantPeopleList) {
         label="People of tenants"
         rows={people}
         columns={[
-          ...personColumns,
-          {
-            head: 'Tenant',
-            cell: ({ tenant }) => <a href={`/tenants/${tenant}/members`}>{tenant}</a>,
-          },
+          ...personColumns<TenantPeopleList['people'][number]>(membersOf),
+          { head: 'Tenant', cell: (person) => <a href={membersOf(person)}>{person.tenant}</a> },
         ]}
       />
       <Pager previous={before} next={after} />

@@ -19,9 +19,8 @@ export function drawPeople(draw: Draw, tenants: readonly SeedTenant[], password:
 
   function addPerson({ name, email }: { name: string; email: string }): string {
     const id = draw.text(22);
-    const seen_at = chance(0.8) ? ago(60) : null;
-    people.set(email, { id, name, email, password, seen_at });
-    for (let signIns = seen_at === null ? 0 : whole(1, 4); signIns > 0; signIns -= 1) {
+    people.set(email, { id, name, email, password });
+    for (let signIns = chance(0.8) ? whole(1, 4) : 0; signIns > 0; signIns -= 1) {
       const detail = { address: `198.51.100.${whole(1, 254)}` };
       audit.push({ at: ago(60), actor: `user:${email}`, action: 'account.sign_in', ...siteWide, detail });
     }

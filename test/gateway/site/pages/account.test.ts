@@ -112,9 +112,9 @@ describe('site: the second factor of an account', () => {
     await turnOn(await join(site, 'acme', 'gus@acme.example'));
     const operator = await signedIn(site.url, site.operator);
     const { html } = await operator.get('/people?q=gus');
-    const path = /href="(\/people\/[\w-]+\/second-factor)"/.exec(html)?.[1] ?? '';
+    const path = /href="(\/tenants\/acme\/members\/[\w-]+\/second-factor)"/.exec(html)?.[1] ?? '';
     expect((await operator.get(path)).html).to.include('End the second factor of gus@acme.example?');
-    expect((await operator.submit(path)).location).to.equal('/people?done=factor');
+    expect((await operator.submit(path)).location).to.equal('/tenants/acme/members?done=factor');
     expect((await enterPassword('gus@acme.example')).page.status).to.equal(303);
   });
 });
