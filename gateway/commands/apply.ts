@@ -6,6 +6,7 @@ import { isObject } from '../../schemas/json-schema.js';
 import { list } from '../../schemas/quote.js';
 import { reasonOf } from '../database/store-error.js';
 import { inputError } from '../errors.js';
+import { originOf } from '../keys/model.js';
 import type { Change, IssuedKey, planChanges } from './apply-changes.js';
 import { type OpenKeys, withKeys } from './open.js';
 import {
@@ -111,8 +112,12 @@ function describe(
 /** The address of notices may hold a secret, which a log of applications must not: its origin stands for it. */
 function withoutPaths({ fields, ...change }: Change): Change {
   const { notice_url: url, ...others } = fields;
-  const originOf = (text: unknown) => (typeof text === 'string' ? new URL(text).origin : text);
-  const shown = url && { notice_url: { before: originOf(url.before), after: originOf(url.after) } };
+  const shown = url && {
+    notice_url: {
+      before: originOf(url.before as string | null),
+      after: originOf(url.after as string | null),
+    },
+  };
   return { ...change, fields: { ...others, ...shown } };
 }
 

@@ -11,7 +11,6 @@ import {
   keySchema,
   keySearchSchema,
   limitsSchema,
-  planSchema,
   recipeScope,
   rotationSchema,
   secretSchema,
@@ -75,8 +74,6 @@ type ListQuery<List extends { order: unknown; limit: unknown }, Own = object> = 
 type TenantListQuery = ListQuery<TenantList, { days: number }>;
 type KeyListQuery = ListQuery<KeyList>;
 
-type WithLimit<T extends { limit?: number | undefined }> = T & { limit: number };
-
 export type KeyInputs = ReturnType<typeof createKeyInputs>;
 
 /** The checks of all inputs of the administration; `services` are the ids of all helpers. */
@@ -89,14 +86,13 @@ export function createKeyInputs(services: () => readonly string[], now: () => nu
     token: compileFields<TokenOptions>(ajv, tokenSchema),
     rotation: compileFields<{ grace_seconds: number }>(ajv, rotationSchema),
     limits: compileFields<LimitChanges>(ajv, limitsSchema),
-    plan: compileFields<LimitChanges>(ajv, planSchema),
     tenantChanges: compileFields<TenantChanges>(ajv, tenantEditSchema),
     keyChanges: compileFields<KeyChanges>(ajv, keyEditSchema),
     secret: compileFields<{ key: string }>(ajv, secretSchema),
     tenantList: compileFields<TenantListQuery>(ajv, tenantListSchema),
     keyList: compileFields<KeyListQuery>(ajv, keyListSchema),
     keySearch: compileFields<KeyListQuery & { tenant?: string }>(ajv, keySearchSchema),
-    audit: compileFields<WithLimit<AuditQuery>>(ajv, auditSchema),
+    audit: compileFields<AuditQuery & { limit: number }>(ajv, auditSchema),
     declaration: compileFields<object>(ajv, declarationSchema),
     /** For an operation without input. */
     nothing: compileFields<object>(ajv, { properties: {} }),

@@ -338,6 +338,11 @@ export function secretEnded(secret: Pick<Secret, 'ended_at' | 'expires_at'>, now
   return secret.ended_at !== null || (secret.expires_at !== null && secret.expires_at <= now);
 }
 
+/** An address may hold a secret, which logs and those who only read must not see: its origin stands for it. */
+export function originOf(url: string | null): string | null {
+  return url === null ? null : new URL(url).origin;
+}
+
 export function iso(time: number): string {
   return new Date(time).toISOString();
 }

@@ -22,7 +22,7 @@ export function createPlanChanges(store: KeyStore, inputs: KeyInputs, now: () =>
         const problem = `must be ${tenantName.form}, but is ${quote(name)}`;
         throw inputError([{ field: 'name', problem }]);
       }
-      const { weight = null, ...given } = requireValid(inputs.plan.check(values));
+      const { weight = null, ...given } = requireValid(inputs.limits.check(values));
       const limits = { ...noLimits, ...given };
       return store.change(async (tx) => {
         const at = now();

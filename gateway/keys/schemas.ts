@@ -107,9 +107,6 @@ export const limitsSchema = {
 
 const planName = { ...tenantName, description: 'A plan.', examples: ['team'] } as const;
 
-/** A plan's values; what is left out or null is the gateway's default. */
-export const planSchema = limitsSchema;
-
 export const tenantEditSchema = {
   properties: {
     name: { ...tenantName, description: 'Another name; the one before is free at once.' },

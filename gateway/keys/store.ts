@@ -242,7 +242,6 @@ function createReads({ run, kind }: Access<KeyTables>) {
       );
       return rows.map(({ tenants, ...row }) => ({ ...planOf(row), tenants }));
     },
-    plan: (name: string) => run((db) => readPlan(db, name)),
     audit: (page: AuditPage): Promise<AuditEntry[]> => run((db) => readAudit(db, kind, page)),
     /** By id, those that were deleted too, which is said behind their names. */
     async tenantNames(ids: readonly string[]): Promise<Map<string, string>> {

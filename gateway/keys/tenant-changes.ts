@@ -1,12 +1,13 @@
 import { quote } from '../../schemas/quote.js';
 import { GatewayError, inputError, requireValid } from '../errors.js';
 import { type DerivedSecrets, operatorReceiver } from '../signing/signing-secrets.js';
-import type { KeyInputs, LimitChanges, TenantChanges, Unchecked } from './inputs.js';
+import type { KeyInputs, TenantChanges, Unchecked } from './inputs.js';
 import {
   type AuditEntry,
   differences,
   iso,
   newTenant,
+  originOf,
   randomBase62,
   type Tenant,
   type TenantLimits,
@@ -62,7 +63,12 @@ export function createTenantChanges({ store, inputs, now, defaults, checkNoticeU
       if (Object.keys(edited).length > 0) {
         if (plan) await requirePlan(tx, plan);
         await tx.updateTenant(tenant.id, edited);
-        await audit('tenant.edit', editDetail(differences(before, { ...before, ...edited })));
+        const detail = differences(before, { ...before, ...edited });
+        if ('notice_url' in edited) {
+          const [from, to] = [before, edited].map((each) => originOf(each.notice_url ?? null));
+          detail.notice_url = { from, to };
+        }
+        await audit('tenant.edit', detail);
       }
       const limited = changedOf({ ...tenant.limits, weight: tenant.weight }, { ...limits, weight });
       const { weight: own = tenant.weight, ...values } = limited;
@@ -89,9 +95,6 @@ export function createTenantChanges({ store, inputs, now, defaults, checkNoticeU
     editTenant: async (name: string, changes: Unchecked<TenantChanges>, actor: string) =>
       edit(name, requireValid(inputs.tenantChanges.check(changes)), actor),
 
-    setLimits: async (name: string, changes: Unchecked<LimitChanges>, actor: string) =>
-      edit(name, requireValid(inputs.limits.check(changes)), actor),
-
     /** For good, with its keys, recipes, members and jobs; its name is free at once. What it has used stays on record. */
     deleteTenant: (name: string, actor: string) =>
       store.change(async (tx) => {
@@ -112,13 +115,6 @@ function changedOf<T extends object>(before: T, given: { [K in keyof T]?: T[K] |
     ([name, value]) => value !== undefined && value !== before[name as keyof T],
   );
   return Object.fromEntries(changed) as Partial<T>;
-}
-
-/** An address may hold a secret, which the log must not: its origin stands for it. */
-function editDetail(detail: ReturnType<typeof differences>) {
-  const { notice_url: url, ...rest } = detail;
-  const originOf = (text: unknown) => (typeof text === 'string' ? new URL(text).origin : null);
-  return url ? { ...rest, notice_url: { from: originOf(url.from), to: originOf(url.to) } } : rest;
 }
 
 async function requireFree(tx: KeyTransaction, name: string): Promise<void> {

@@ -30,7 +30,7 @@ describe('signed urls', () => {
       services: () => [...api.gateway.registry.keys()],
     });
     await admin.createTenant('signer', 'ann');
-    await admin.setLimits('signer', { rate: 1000 }, 'ann');
+    await admin.editTenant('signer', { rate: 1000 }, 'ann');
     kid = (await admin.issueKey('signer', {}, 'ann')).id;
   });
   after(() => database.close());
@@ -193,7 +193,7 @@ describe('signed urls', () => {
 
   it('use nothing of the tenant’s rate where they are refused', async () => {
     await admin.createTenant('slow', 'ann');
-    await admin.setLimits('slow', { rate: 2 }, 'ann');
+    await admin.editTenant('slow', { rate: 2 }, 'ann');
     const { id } = await admin.issueKey('slow', {}, 'ann');
     const url = '/text/remove-stopwords?text=a';
     for (let n = 0; n < 10; n += 1) {

@@ -4,14 +4,12 @@ import { toStandard } from '../../../schemas/keywords/keywords.js';
 import { type ErrorCode, errorTable } from '../../errors.js';
 import type { KeyInputs } from '../../keys/inputs.js';
 import { recipeScope } from '../../keys/schemas.js';
-import { keyRoutes, keyShapes } from './keys.js';
-import { planRoutes, planShapes } from './plans.js';
+import { keyRoutes, keyShapes, tokenRoutes, tokenShapes } from './keys.js';
 import { recipeRoutes, recipeShapes } from './recipes.js';
 import { recordRoutes, recordShapes } from './records.js';
 import type { ApiRoute } from './route.js';
 import { all, listOf, ref, shape, stringSchema } from './shapes.js';
-import { tenantRoutes, tenantShapes } from './tenants.js';
-import { tokenRoutes, tokenShapes } from './tokens.js';
+import { planRoutes, planShapes, tenantRoutes, tenantShapes } from './tenants.js';
 
 /** The JSON API: what the operator's pages can do, for programs. Each needs a token. */
 export function apiRoutes(inputs: KeyInputs): ApiRoute[] {

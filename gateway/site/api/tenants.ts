@@ -1,4 +1,5 @@
 import type { KeyInputs } from '../../keys/inputs.js';
+import { originOf, type TenantView } from '../../keys/model.js';
 import { type ApiRoute, defineRoute } from './route.js';
 import {
   all,
@@ -45,15 +46,20 @@ export function tenantRoutes(inputs: KeyInputs): ApiRoute[] {
       summary: 'Lists tenants, by name by default, with figures of the last days.',
       query: inputs.tenantList,
       data: shape({ tenants: listOf(ref('ListedTenant')), previous: nextSchema, next: nextSchema }),
-      run: ({ site, query }) => site.admin.listTenants(query),
+      async run({ site, query, mayChange }) {
+        const { tenants, ...ways } = await site.admin.listTenants(query);
+        return { tenants: mayChange ? tenants : tenants.map(withoutPath), ...ways };
+      },
     }),
     defineRoute('GET /api/tenants/:name', 'getTenant', {
       summary: 'Shows a tenant, what it has used in this month, and what its webhooks are signed with.',
       data: ref('SecretTenant'),
       async run({ site: { admin }, params: { name = '' }, mayChange }) {
         const tenant = await (mayChange ? admin.tenantWithSecret(name) : admin.tenant(name));
+        const used = await admin.limitUse(tenant);
+        if (mayChange) return { ...tenant, used };
         const hidden = { webhook_secret: null, webhook_hint: 'A support token is shown no secret.' };
-        return { ...tenant, ...(mayChange ? {} : hidden), used: await admin.limitUse(tenant) };
+        return { ...withoutPath(tenant), ...hidden, used };
       },
     }),
     defineRoute('PATCH /api/tenants/:name', 'editTenant', {
@@ -79,6 +85,11 @@ export function tenantRoutes(inputs: KeyInputs): ApiRoute[] {
       run: ({ site, params, actor }) => site.admin.rotateWebhookSecret(params.name ?? '', actor),
     }),
   ];
+}
+
+/** As those see it who are shown no secret. */
+function withoutPath<T extends TenantView>(tenant: T): T {
+  return { ...tenant, notice_url: originOf(tenant.notice_url) };
 }
 
 export const tenantShapes = {
@@ -115,3 +126,41 @@ export const tenantShapes = {
     ),
   }),
 };
+
+const planProperties = {
+  name: stringSchema,
+  limits: shape(all(limit, ...limitNames)),
+  weight: limit,
+  ...all(timeSchema, 'created_at', 'updated_at'),
+};
+
+/** Named sets of limits that tenants refer to. */
+export function planRoutes(inputs: KeyInputs): ApiRoute[] {
+  return [
+    defineRoute('GET /api/plans', 'listPlans', {
+      summary: 'Lists plans by name, each with how many tenants refer to it.',
+      data: shape({ plans: listOf(shape({ ...planProperties, tenants: countSchema })) }),
+      run: async ({ site }) => ({ plans: await site.admin.plans() }),
+    }),
+    defineRoute('PUT /api/plans/:plan', 'putPlan', {
+      summary: 'Adds a plan, or replaces the one of this name; what is left out has no value.',
+      creates: true,
+      body: inputs.limits,
+      data: shape({ plan: ref('Plan') }),
+      async run({ site, params, body, actor, answer }) {
+        const { plan, isNew } = await site.admin.putPlan(params.plan ?? '', body, actor);
+        if (isNew) answer.status = 201;
+        return { plan };
+      },
+    }),
+    defineRoute('DELETE /api/plans/:plan', 'deletePlan', {
+      summary: 'Deletes a plan that no tenant refers to, and shows what it was.',
+      data: shape({ plan: ref('Plan') }),
+      run: async ({ site, params, actor }) => ({
+        plan: await site.admin.deletePlan(params.plan ?? '', actor),
+      }),
+    }),
+  ];
+}
+
+export const planShapes = { Plan: shape(planProperties) };

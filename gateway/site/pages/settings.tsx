@@ -1,6 +1,6 @@
 import { inputError } from '../../errors.js';
 import { countsOf } from '../../keys/audit-text.js';
-import { noLimits, type Tenant, type TenantView, viewTenant } from '../../keys/model.js';
+import { noLimits, originOf, type Tenant, type TenantView, viewTenant } from '../../keys/model.js';
 import { limitsSchema, tenantName } from '../../keys/schemas.js';
 import { formState, get, post, refused, type TenantCall } from '../page.js';
 import type { Site } from '../site.js';
@@ -204,7 +204,7 @@ function Details({ tenant }: Pick<TenantCall, 'tenant'>) {
           Plan: tenant.plan?.name,
           'External id': tenant.external_id,
           Note: tenant.note,
-          'Notices go to': tenant.notice_url,
+          'Notices go to': originOf(tenant.notice_url),
         }}
       />
     </>

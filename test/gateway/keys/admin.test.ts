@@ -90,7 +90,7 @@ describe('keys/admin', () =>
       for (const name of ['nobody', 'Not A Name', 'a\u0000b', '']) {
         expect(await code(admin.issueKey(name, {}, 'ann'))).to.equal('not_found');
         expect(await code(admin.listKeys(name))).to.equal('not_found');
-        expect(await code(admin.setLimits(name, {}, 'ann'))).to.equal('not_found');
+        expect(await code(admin.editTenant(name, {}, 'ann'))).to.equal('not_found');
       }
       for (const id of ['key_none', 'key_\u0000', '', `key_${'a'.repeat(500)}`]) {
         expect(await code(admin.rotateKey(id, {}, 'ann'))).to.equal('not_found');
@@ -182,13 +182,13 @@ describe('keys/admin', () =>
     });
 
     it('sets limits one by one, and back to the default', async () => {
-      await admin.setLimits('acme', { rate: 2, monthly_quota: 1000, weight: 4 }, 'ann');
-      const changed = await admin.setLimits('acme', { rate: null, in_flight: 3 }, 'ann');
+      await admin.editTenant('acme', { rate: 2, monthly_quota: 1000, weight: 4 }, 'ann');
+      const changed = await admin.editTenant('acme', { rate: null, in_flight: 3 }, 'ann');
       expect(changed.limits).to.deep.equal({ ...noLimits, monthly_quota: 1000, in_flight: 3 });
       expect(await admin.tenant('acme')).to.deep.equal(changed);
       expect(changed.weight).to.equal(4);
       const wrong = { rate: 2.5, burst: 0.5, monthly_quota: '9', in_flight: 0, weight: 101 };
-      expect(await problems(admin.setLimits('acme', wrong as object, 'ann'))).to.have.keys(
+      expect(await problems(admin.editTenant('acme', wrong as object, 'ann'))).to.have.keys(
         Object.keys(wrong),
       );
     });
@@ -335,7 +335,7 @@ describe('keys/admin', () =>
         webhook_secret: signing.webhooks.current(tenantId, 1),
       });
       expect(await actions()).to.have.length(1);
-      const others = [await admin.listTenants(), await admin.setLimits('acme', { rate: 1 }, 'ann')];
+      const others = [await admin.listTenants(), await admin.editTenant('acme', { rate: 1 }, 'ann')];
       expect(JSON.stringify(others)).not.to.match(/webhook|whsec_/);
     });
 

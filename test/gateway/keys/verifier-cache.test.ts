@@ -139,7 +139,7 @@ describe('keys/verifier, while the database is down', () => {
   it('knows a key that was in use when something about it changed', async () => {
     const { id, key } = await world.admin.issueKey('acme', {}, 'ann');
     await world.state(key);
-    await world.elsewhere.setLimits('acme', { rate: 9 }, 'ann');
+    await world.elsewhere.editTenant('acme', { rate: 9 }, 'ann');
     const { key: second } = await world.elsewhere.rotateKey(id, {}, 'ann');
     await world.state(second);
     await world.verifier.refresh();

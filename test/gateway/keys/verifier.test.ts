@@ -41,7 +41,7 @@ describe('keys/verifier', () => {
     const { verifier, admin, store } = world;
     const { key } = await admin.issueKey('acme', {}, 'ann');
     const { id: tenant_id } = await admin.tenant('acme');
-    await admin.setLimits('acme', { burst: 7 }, 'ann');
+    await admin.editTenant('acme', { burst: 7 }, 'ann');
     await putPlan({ rate: 3, burst: 1 }, 5);
     await store.change(async (tx) => {
       await tx.updateTenant(tenant_id, { plan: 'team' });
@@ -127,7 +127,7 @@ describe('keys/verifier', () => {
   it('knows what another process did after the next poll', async () => {
     const { id, key } = await world.elsewhere.issueKey('acme', {}, 'ann');
     expect(await world.state(key)).to.equal('active');
-    await world.elsewhere.setLimits('acme', { rate: 7 }, 'ann');
+    await world.elsewhere.editTenant('acme', { rate: 7 }, 'ann');
     await world.verifier.refresh();
     expect(await world.verifier.verify(key)).to.have.nested.property('tenant.limits.rate', 7);
     const rotated = await world.elsewhere.rotateKey(id, { grace_seconds: 0 }, 'ann');

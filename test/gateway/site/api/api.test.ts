@@ -426,8 +426,13 @@ describe('site/api: who may use it', () => {
 
     // The operator's token has deleted it.
     await call('POST /api/tenants', { name: 'of-tokens' });
+    await call('PATCH /api/tenants/of-tokens', { notice_url: 'https://hooks.example.com/T0/secret' });
     const shown = await call('GET /api/tenants/of-tokens', undefined, as(support));
     expect(shown.data.webhook_secret).to.equal(null);
+    const listed = await call('GET /api/tenants?q=of-tokens', undefined, as(support));
+    for (const { notice_url } of [shown.data, ...listed.data.tenants])
+      expect(notice_url).to.equal('https://hooks.example.com');
+    expect((await call('GET /api/tenants/of-tokens')).data.notice_url).to.include('secret');
     expect((await call('GET /api/tenants/of-tokens')).data.webhook_secret).to.match(/^whsec_/);
     expect((await call('POST /api/tenants', { name: 'by-token' }, as(operator))).status).to.equal(200);
     const [entry] = (await call('GET /api/audit?limit=1')).data.entries;

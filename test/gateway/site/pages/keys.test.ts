@@ -91,7 +91,7 @@ describe('site: keys, and what is secret', () => {
   });
 
   it('goes back to the default where a limit or the weight is left empty', async () => {
-    await site.admin.setLimits('acme', { rate: 7, weight: 9 }, 'test');
+    await site.admin.editTenant('acme', { rate: 7, weight: 9 }, 'test');
     const fields = { rate: '', burst: '5', weight: ' ' };
     const saved = await send(settings, `${settings}/limits`, fields, operator);
     expect(saved.location).to.equal(`${settings}?saved=1`);
