@@ -25,19 +25,13 @@ export const auditSchema = {
   },
 } as const satisfies FieldsSchema;
 
-export interface AuditQuery {
-  actor?: string | undefined;
-  action?: string | undefined;
-  tenant?: string | undefined;
-  key?: string | undefined;
-  from?: string | undefined;
-  to?: string | undefined;
-  /** Only entries older than this id. */
-  before?: number | undefined;
-  /** Only entries newer than this id. */
-  after?: number | undefined;
-  limit?: number | undefined;
-}
+type Place = 'before' | 'after' | 'limit';
+
+export type AuditQuery = {
+  [Name in Exclude<keyof typeof auditSchema.properties, Place>]?: string | undefined;
+} & {
+  [Name in Place]?: number | undefined;
+};
 
 export type AuditPage = Omit<AuditQuery, 'tenant' | 'key' | 'limit'> & {
   tenant_id?: string | undefined;

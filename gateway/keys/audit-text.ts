@@ -108,7 +108,7 @@ const units = [
 ] as const;
 
 /** Seconds in the largest unit that gives a whole number: "1 hour", "90 minutes". */
-function timeOf(value: unknown): string {
+export function timeOf(value: unknown): string {
   const seconds = Number(value);
   const [unit, length] = units.find(([, length]) => seconds % length === 0) ?? ['second', 1];
   const count = seconds / length;

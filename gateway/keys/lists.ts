@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { type Kysely, type QueryExecutorProvider, type RawBuilder, sql } from 'kysely';
 import type { Access, DatabaseKind } from '../database/database.js';
 import { inputError } from '../errors.js';
 import { selectKeys, selectTenants, tenantOf, withSecrets } from './rows.js';
@@ -80,7 +80,7 @@ interface ListQuery {
 type ListRow = { id: string; value: string | number };
 
 /** The ids of a page in their order, with the cursors of the pages beside it; null where there is none. */
-async function readPage(db: Kysely<KeyTables>, query: ListQuery, page: ListPage) {
+export async function readPage(db: QueryExecutorProvider, query: ListQuery, page: ListPage) {
   const { id, value, from } = query;
   const { after, before, limit } = page;
   const backwards = before !== undefined;

@@ -57,15 +57,8 @@ function toRow({
   calls,
   ...sums
 }: Omit<UsageTables['usage_daily'], 'tenant'>): UsageRow {
-  return {
-    day,
-    key,
-    service,
-    calls,
-    errors: errorsOf(sums),
-    ...sums,
-    cpu_ms: Math.round(sums.cpu_ms * 10) / 10,
-  };
+  const errors = errorsOf(sums);
+  return { day, key, service, calls, errors, ...sums, cpu_ms: Math.round(sums.cpu_ms * 10) / 10 };
 }
 
 /**

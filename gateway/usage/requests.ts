@@ -7,7 +7,7 @@ import type { BatchSource } from '../database/batch-writer.js';
 import type { Access } from '../database/database.js';
 import type { Prune } from '../database/prune-daily.js';
 import { givenRows, rowsPerTransaction, slices } from '../database/rows.js';
-import { inputError } from '../errors.js';
+import { readPage } from '../keys/lists.js';
 import { keyId, tenantName } from '../keys/schemas.js';
 import type { UsageRecord } from './store.js';
 
@@ -26,19 +26,14 @@ const mostPending = 4_000;
 /** A tenant's oldest are deleted when this process has added a tenth to them, or as many. */
 const leastBetweenTrims = 100;
 
-const columns = [
-  'tenant',
-  'at',
-  'request_id',
-  'key_id',
-  'service',
-  'status',
-  'code',
-  'ms',
-  'dryrun',
-] as const;
 type RequestRow = Record<'tenant' | 'request_id' | 'key_id' | 'service' | 'code', string> &
   Record<'at' | 'status' | 'ms' | 'dryrun', number>;
+
+const columns: Record<keyof RequestRow, string> = {
+  ...{ tenant: 'text', at: 'bigint', request_id: 'text', key_id: 'text', service: 'text' },
+  ...{ status: 'bigint', code: 'text', ms: 'double precision', dryrun: 'bigint' },
+};
+const names = Object.keys(columns) as (keyof RequestRow)[];
 
 export type RequestTables = { requests: RequestRow };
 
@@ -72,16 +67,8 @@ export function createRequestLog(
     count = 0;
     const calls = [...drained].flatMap(([, own]) => own.slice(-most));
     for (const batch of slices(calls, rowsPerTransaction)) {
-      const rows = batch.map((call) => [
-        ...[
-          call.tenant,
-          call.at ?? Date.now(),
-          call.requestId,
-          call.key,
-          call.service,
-          call.status,
-          call.code,
-        ],
+      const rows = batch.map(({ tenant, at = Date.now(), requestId, key, service, ...call }) => [
+        ...[tenant, at, requestId, key, service, call.status, call.code],
         ...[Math.round(call.ms * 10) / 10, call.dryrun ? 1 : 0],
       ]);
       const due = tenantsToTrim(batch);
@@ -118,21 +105,13 @@ export function createRequestLog(
   } satisfies BatchSource & { record(call: UsageRecord): void };
 }
 
-const values = columns.map((column, at) =>
-  ['at', 'status', 'dryrun'].includes(column)
-    ? `cast(value ->> ${at} as bigint)`
-    : column === 'ms'
-      ? `cast(value ->> ${at} as double precision)`
-      : `value ->> ${at}`,
-);
-const insert = sql.raw(`insert into requests (${columns.join(', ')}) select ${values.join(', ')} from`);
+const values = Object.values(columns).map((type, at) => `cast(value ->> ${at} as ${type})`);
+const insert = sql.raw(`insert into requests (${names.join(', ')}) select ${values.join(', ')} from`);
 
 export async function createRequestTable(db: Kysely<unknown>): Promise<void> {
-  await sql`
-    create table requests (
-      tenant text not null, at bigint not null, request_id text not null, key_id text not null, service text not null,
-      status bigint not null, code text not null, ms double precision not null, dryrun bigint not null,
-      constraint requests_pk primary key (tenant, at, request_id))`.execute(db);
+  const definitions = names.map((name) => `${name} ${columns[name]} not null`);
+  const key = 'constraint requests_pk primary key (tenant, at, request_id)';
+  await sql.raw(`create table requests (${definitions.join(', ')}, ${key})`).execute(db);
   await sql`create index requests_at on requests (at, request_id)`.execute(db);
   await sql`create index requests_code on requests (code, at, request_id)`.execute(db);
   await sql`create index requests_id on requests (request_id)`.execute(db);
@@ -177,19 +156,9 @@ export const requestSchema = {
   },
 } as const satisfies FieldsSchema;
 
-export interface RequestQuery {
-  tenant?: string | undefined;
-  key?: string | undefined;
-  service?: string | undefined;
-  status?: string | undefined;
-  code?: string | undefined;
-  request_id?: string | undefined;
-  from?: string | undefined;
-  to?: string | undefined;
-  after?: string | undefined;
-  before?: string | undefined;
-  limit: number;
-}
+export type RequestQuery = { limit: number } & {
+  [Name in Exclude<keyof typeof requestSchema.properties, 'limit'>]?: string | undefined;
+};
 
 export const createRequestInput = () => compileFields<RequestQuery>(createAdminVocabulary({}), requestSchema);
 
@@ -200,28 +169,14 @@ export async function readRequests(
   tenant: string | undefined,
   query: RequestQuery,
 ) {
-  const { limit, before, after } = query;
   const where = conditions(tenant, query, now - ttlSeconds * 1000);
-  const order = before === undefined ? 'desc' : 'asc';
-  const rows = await run((db) =>
-    db
-      .selectFrom('requests')
-      .select(columns)
-      .where(sql<boolean>`${sql.join(where, sql` and `)}`)
-      .orderBy('at', order)
-      .orderBy('request_id', order)
-      .limit(limit + 1)
-      .execute(),
-  );
-  const page = rows.slice(0, limit);
-  if (before !== undefined) page.reverse();
-  const more = rows.length > limit;
-  const [first, last] = [page[0], page.at(-1)].map((row) => row && `${row.at}.${row.request_id}`);
-  return {
-    rows: page,
-    next: (last && (before !== undefined || more) && last) || null,
-    previous: (first && (before === undefined ? after !== undefined : more) && first) || null,
-  };
+  const from = { from: sql`requests`, id: sql`request_id`, value: sql`at`, type: 'number' as const };
+  return run(async (db) => {
+    const { rows: ids, ...cursors } = await readPage(db, { ...from, where }, { ...query, order: 'desc' });
+    if (ids.length === 0) return { rows: [], ...cursors };
+    const select = db.selectFrom('requests').select(names).where('request_id', 'in', ids);
+    return { rows: await select.orderBy('at', 'desc').orderBy('request_id', 'desc').execute(), ...cursors };
+  });
 }
 
 function conditions(tenant: string | undefined, query: RequestQuery, oldest: number): RawBuilder<unknown>[] {
@@ -236,13 +191,5 @@ function conditions(tenant: string | undefined, query: RequestQuery, oldest: num
     const least = Number(status[0]) * 100;
     where.push(sql`status between ${least} and ${least + 99}`);
   } else if (status !== undefined) where.push(sql`status = ${Number(status)}`);
-  for (const [field, sign] of [
-    ['after', sql`<`],
-    ['before', sql`>`],
-  ] as const) {
-    const [, at, id] = /^(\d{1,15})\.([\w-]{1,60})$/.exec(query[field] ?? '') ?? [];
-    if (at !== undefined) where.push(sql`(at, request_id) ${sign} (${Number(at)}, ${id})`);
-    else if (query[field] !== undefined) throw inputError([{ field, problem: `must be ${cursor.form}` }]);
-  }
   return where;
 }

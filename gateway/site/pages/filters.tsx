@@ -1,6 +1,10 @@
 import { useContext } from 'preact/hooks';
 import { GatewayError } from '../../errors.js';
-import { useAddress, ViewContext } from './elements.js';
+import { toCsv } from '../../usage/csv.js';
+import type { PageCall } from '../page.js';
+import { Page } from './document.js';
+import { type Column, Empty, Notice, Table, useAddress, ViewContext } from './elements.js';
+import { Pager } from './lists.js';
 
 interface Filter {
   name: string;
@@ -55,14 +59,70 @@ export function FilterForm({ label, filters }: { label: string; filters: readonl
   );
 }
 
-/** A value that chooses the rows that have it. */
-export function FilterLink({ name, value, text = value }: { name: string; value: string; text?: string }) {
-  return <a href={useAddress({ [name]: value })}>{text}</a>;
+export function CsvLink({ text = 'CSV' }: { text?: string }) {
+  return <a href={useAddress({ format: 'csv' })}>{text}</a>;
 }
 
-export function CsvLink() {
-  return <a href={useAddress({ format: 'csv' })}>CSV</a>;
+const recordsShown = 50;
+const recordsAsCsv = 1000;
+
+interface Records<Row extends object> {
+  title: string;
+  lead: string;
+  /** `tenant` is left out on the page of one. */
+  filters: readonly Filter[];
+  columns: readonly (Column<Row> | false)[];
+  csvColumns: readonly string[];
+  /** Said where there is none. */
+  none: { title: string; text: string };
+  /** Reads what the filters and the place in the list choose. */
+  read(
+    query: Record<string, string>,
+    limit: number,
+  ): Promise<{ rows: Row[]; next: string | number | null; previous: string | number | null }>;
 }
+
+/** A page of records that filters choose, newest first: of one tenant, or of all. */
+export async function recordPage<Row extends object>(
+  { query }: PageCall,
+  tenant: string | undefined,
+  { title, lead, filters: all, columns, csvColumns, none, read }: Records<Row>,
+) {
+  const asCsv = query.get('format') === 'csv';
+  const filters = all.filter(({ name }) => name !== 'tenant' || tenant === undefined);
+  const names = filters.map(({ name }) => name);
+  const chosen = filtersOf(query, names);
+  const asked = Object.fromEntries(filtersOf(query, [...names, 'after', 'before']));
+  const { found, problem } = await readFiltered(() =>
+    read({ ...asked, ...(tenant !== undefined && { tenant }) }, asCsv ? recordsAsCsv : recordsShown),
+  );
+  const { rows = [], next = null, previous = null } = found ?? {};
+  if (asCsv && found) return { csv: { name: title.toLowerCase(), text: toCsv(csvColumns, rows) } };
+  const page = (
+    <Page tenant={tenant} title={tenant === undefined ? title : `${title} of ${tenant}`}>
+      <div class="heading">
+        {tenant === undefined ? null : <h2>{title}</h2>}
+        <p class="quiet">
+          {lead} <CsvLink text={`CSV of the newest ${recordsAsCsv.toLocaleString('en')}`} />
+        </p>
+      </div>
+      <FilterForm label={`Which ${title.toLowerCase()}`} filters={filters} />
+      {problem && <Notice kind="bad">{problem}</Notice>}
+      <Empty of={problem ? [problem] : rows} title={chosen.size > 0 ? 'Nothing matches' : none.title}>
+        {none.text}
+      </Empty>
+      <Table
+        label={`${title}, newest first`}
+        rows={rows}
+        columns={columns.filter((column) => column !== false)}
+      />
+      <Pager previous={textOf(previous)} next={textOf(next)} />
+    </Page>
+  );
+  return problem ? { page, status: 400 } : page;
+}
+
+const textOf = (cursor: string | number | null) => (cursor === null ? null : String(cursor));
 
 /** The filters of an address, without those that were left empty. */
 export function filtersOf(query: ReadonlyMap<string, string>, names: readonly string[]): Map<string, string> {

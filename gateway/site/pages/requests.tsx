@@ -1,14 +1,9 @@
-import { requestColumns, toCsv } from '../../usage/csv.js';
-import type { UsageReports } from '../../usage/reports.js';
+import { timeOf } from '../../keys/audit-text.js';
+import { isTenantName } from '../../keys/schemas.js';
+import { requestColumns } from '../../usage/csv.js';
 import { get, type PageCall } from '../page.js';
-import { Page } from './document.js';
-import { Empty, formatCount, formatDuration, Moment, Notice, Table } from './elements.js';
-import { CsvLink, FilterForm, FilterLink, filtersOf, readFiltered } from './filters.js';
-import { Pager } from './lists.js';
-
-const shown = 50;
-const shownAsCsv = 1000;
-const filters = ['key', 'service', 'status', 'code', 'request_id', 'from', 'to', 'after', 'before'];
+import { formatCount, formatDuration, Moment, useAddress } from './elements.js';
+import { recordPage } from './filters.js';
 
 /** The last calls of a tenant, and of all. */
 export const requestPages = [
@@ -16,105 +11,76 @@ export const requestPages = [
   get.operator('/requests', (call) => requestsPage(call)),
 ];
 
-type Request = Awaited<ReturnType<UsageReports['requests']>>['requests'][number];
-
-async function requestsPage({ site: { reports }, query }: PageCall, tenant?: string) {
-  const csv = query.get('format') === 'csv';
-  const given = filtersOf(query, tenant === undefined ? [...filters, 'tenant'] : filters);
-  const { found, problem } = await readFiltered(() =>
-    reports.requests({
-      ...Object.fromEntries(given),
-      ...(tenant !== undefined && { tenant }),
-      limit: csv ? shownAsCsv : shown,
-    }),
-  );
-  const { requests = [], next = null, previous = null } = found ?? {};
-  if (csv && found) return { csv: { name: 'requests', text: toCsv(requestColumns, requests) } };
+function requestsPage(call: PageCall, tenant?: string) {
+  const { reports } = call.site;
   const { most, ttlSeconds } = reports.requestLimits;
-  const page = (
-    <Page tenant={tenant} title={tenant === undefined ? 'Requests' : `Requests of ${tenant}`}>
-      <div class="heading">
-        {tenant === undefined ? null : <h2>Requests</h2>}
-        <p class="quiet">
-          The last {formatCount(most)} calls of {tenant === undefined ? 'each tenant' : 'this tenant'} within{' '}
-          {Math.round(ttlSeconds / 3600)} hours. <CsvLink />
-        </p>
-      </div>
-      <FilterForm
-        label="Which requests"
-        filters={[
-          { name: 'request_id', label: 'Request id' },
-          ...(tenant === undefined ? [{ name: 'tenant', label: 'Tenant' }] : []),
-          { name: 'status', label: 'Status', options: statuses },
-          { name: 'code', label: 'Code' },
-          { name: 'service', label: 'Helper' },
-          { name: 'key', label: 'Key id' },
-        ]}
-      />
-      {problem && <Notice kind="bad">{problem}</Notice>}
-      <Empty
-        of={problem ? [problem] : requests}
-        title={given.size > 0 ? 'No such request' : 'No requests yet'}
-      >
-        {most === 0
+  return recordPage(call, tenant, {
+    title: 'Requests',
+    lead: `The last ${formatCount(most)} calls of ${tenant === undefined ? 'each' : 'this'} tenant within ${timeOf(ttlSeconds)}.`,
+    filters: [
+      { name: 'request_id', label: 'Request id' },
+      { name: 'tenant', label: 'Tenant' },
+      { name: 'status', label: 'Status', options: [['', 'Any'], ...statuses] },
+      { name: 'code', label: 'Code' },
+      { name: 'service', label: 'Helper' },
+      { name: 'key', label: 'Key id' },
+    ],
+    async read(query, limit) {
+      const { requests: rows, ...cursors } = await reports.requests({ ...query, limit });
+      return { rows, ...cursors };
+    },
+    csvColumns: requestColumns,
+    columns: [
+      { head: 'When', cell: ({ at }) => <Moment at={at} /> },
+      tenant === undefined && {
+        head: 'Tenant',
+        cell: (row) => linkOf(row.tenant, `/tenants/${row.tenant}/requests`, row.tenant),
+      },
+      {
+        head: 'Helper',
+        class: 'wraps',
+        cell: ({ service }) => <FilterLink name="service" value={service} />,
+      },
+      {
+        head: 'Status',
+        class: 'wraps',
+        cell: ({ status, code, dryrun }) => (
+          <>
+            <span class={`state ${status < 400 ? 'good' : status < 500 ? 'warn' : 'bad'}`}>{status}</span>{' '}
+            {code !== 'ok' && <FilterLink name="code" value={code} />} {dryrun && 'dry run'}
+          </>
+        ),
+      },
+      { head: 'Time', number: true, priority: 2, cell: ({ ms }) => formatDuration(ms) },
+      {
+        head: 'Key',
+        priority: 2,
+        cell: (row) => linkOf(row.tenant, `/keys/${row.key}`, row.label ?? row.key),
+      },
+      {
+        head: 'Request id',
+        priority: 3,
+        class: 'wraps',
+        cell: ({ request_id }) => <code>{request_id}</code>,
+      },
+    ],
+    none: {
+      title: 'No requests yet',
+      text:
+        most === 0
           ? 'HELPER_REQUESTS is 0: this gateway stores no requests.'
-          : 'A call shows here within five seconds. Inputs and keys are never stored, and calls without a valid key are not either.'}
-      </Empty>
-      <Table label="Requests, newest first" rows={requests} columns={columnsFor(tenant)} />
-      <Pager previous={previous} next={next} />
-    </Page>
-  );
-  return problem ? { page, status: 400 } : page;
+          : 'A call shows here within five seconds. Inputs and keys are never stored, and calls without a valid key are not either.',
+    },
+  });
 }
 
-const statuses = [
-  ['', 'Any'],
-  ['2xx', '2xx'],
-  ['4xx', '4xx'],
-  ['429', '429'],
-  ['5xx', '5xx'],
-] as const;
+/** A tenant that was deleted has no pages. */
+const linkOf = (tenant: string, href: string, text: string) =>
+  isTenantName(tenant) ? <a href={href}>{text}</a> : text;
 
-function columnsFor(tenant: string | undefined) {
-  const keyName = ({ key, label }: Request) => label ?? key;
-  return [
-    { head: 'When', cell: ({ at }: Request) => <Moment at={at} /> },
-    ...(tenant === undefined
-      ? [
-          {
-            head: 'Tenant',
-            cell: ({ tenant }: Request) => <a href={`/tenants/${tenant}/requests`}>{tenant}</a>,
-          },
-        ]
-      : []),
-    {
-      head: 'Helper',
-      class: 'wraps',
-      cell: ({ service }: Request) => <FilterLink name="service" value={service} />,
-    },
-    {
-      head: 'Status',
-      class: 'wraps',
-      cell: ({ status, code, dryrun }: Request) => (
-        <>
-          <span class={`state ${status < 400 ? 'good' : status < 500 ? 'warn' : 'bad'}`}>{status}</span>{' '}
-          {code !== 'ok' && <FilterLink name="code" value={code} />} {dryrun && 'dry run'}
-        </>
-      ),
-    },
-    { head: 'Time', number: true, priority: 2 as const, cell: ({ ms }: Request) => formatDuration(ms) },
-    {
-      head: 'Key',
-      priority: 2 as const,
-      cell: (request: Request) => (
-        <a href={`/tenants/${request.tenant}/keys/${request.key}`}>{keyName(request)}</a>
-      ),
-    },
-    {
-      head: 'Request id',
-      priority: 3 as const,
-      class: 'wraps',
-      cell: ({ request_id }: Request) => <code>{request_id}</code>,
-    },
-  ];
+const statuses = ['2xx', '4xx', '429', '5xx'].map((status) => [status, status] as const);
+
+/** A value that chooses the rows that have it. */
+function FilterLink({ name, value }: { name: string; value: string }) {
+  return <a href={useAddress({ [name]: value })}>{value}</a>;
 }

@@ -66,9 +66,15 @@ describe('site: usage, requests and the audit log', () => {
   it('shows the last requests of a tenant to its members, and of all to operators', async () => {
     const page = await html('/tenants/acme/requests?status=5xx');
     expect(page).to.include('request-1').and.include('>busy<').and.not.include('request-0');
-    expect(await html('/tenants/acme/requests?request_id=request-3')).to.include('No such request');
+    expect(await html('/tenants/acme/requests?request_id=request-3')).to.include('Nothing matches');
     expect(await html('/requests?request_id=request-3', operator)).to.include('/tenants/globex/requests');
     expect((await member.get('/requests')).status).to.equal(403);
+  });
+
+  it('says how many of all records its CSV has', async () => {
+    for (const path of ['/requests', '/audit'])
+      expect(await html(path, operator)).to.include('>CSV of the newest 1,000<');
+    expect(await html('/requests', operator)).to.include('calls of each tenant within 1 day.');
   });
 
   it('shows the audit log in words, filtered by the address', async () => {
@@ -122,5 +128,15 @@ describe('site: usage, requests and the audit log', () => {
     expect((await api(`/api/requests?key=${key}`)).text)
       .to.include('request-1')
       .and.not.include('request-3');
+  });
+
+  it('leads to no page of a tenant that was deleted', async () => {
+    const { id } = await site.admin.createTenant('initech', 'test');
+    await site.record({ tenant: id, key: 'key_deleted', service: 'text/b' });
+    await site.admin.deleteTenant('initech', 'test');
+    for (const path of ['/requests?service=text/b', '/usage?by=tenant'])
+      expect(await html(path, operator))
+        .to.include('initech (deleted)')
+        .and.not.match(/href="[^"]*(initech|key_deleted)/);
   });
 });
