@@ -44,8 +44,6 @@ interface Surroundings {
   versions: Record<string, string>;
   /** Undefined where there is no database yet, or it cannot be opened. */
   database: DatabaseReport | undefined;
-  /** Whether it is certain that no gateway has the database open. */
-  isUnused: boolean;
 }
 
 /** With the settings that it is about: where one of their variables is bad, there is nothing to look at. */
@@ -58,7 +56,6 @@ const checks: Check[] = [
   ['data folder', ['dataDir', 'databaseUrl', 'resultsUrl'], checkDataFolder],
   ['database', ['dataDir', 'databaseUrl'], checkDatabase],
   ['migrations', ['dataDir', 'databaseUrl'], checkMigrations],
-  ['clock', ['dataDir', 'databaseUrl'], checkClock],
   ['redis', ['redisUrl'], checkRedis],
   ['signing', ['dataDir', 'databaseUrl', 'signingSecret'], checkSigning],
   ['ports', ['host', 'port', 'connectHost', 'connectPort'], checkPorts],
@@ -73,7 +70,7 @@ const checks: Check[] = [
 export async function examine(env: NodeJS.ProcessEnv) {
   const { config, problems, bad } = readConfig(env);
   const versions: Record<string, string> = { 'helper-gateway': version, node: process.versions.node };
-  const of: Surroundings = { config, env, problems, versions, database: undefined, isUnused: false };
+  const of: Surroundings = { config, env, problems, versions, database: undefined };
   const findings: Finding[] = [];
   // One after the other: together they would make each other's answers slow.
   for (const [check, reads, run] of checks) {
@@ -101,19 +98,14 @@ function answers(what: string, ms: number, usualMs: number): Found {
 }
 
 /** An older Node does not come here: see require-node.cjs. */
-function checkNode({ env }: Surroundings): Found[] {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+function checkNode(): Found[] {
   const text = `Node ${process.versions.node}`;
-  if (major < 22) return [hint(`${text} gets no security fixes any more`, 'Node 24 is recommended.')];
-  if (env.NODE_COMPILE_CACHE || (major === 22 && minor < 1)) return [ok(text)];
-  const remedy = 'NODE_COMPILE_CACHE=FOLDER saves a tenth of it; this user alone may write there.';
-  return [ok(text), hint('each start compiles the gateway', remedy)];
+  const isOld = Number.parseInt(process.versions.node, 10) < 22;
+  return [isOld ? hint(`${text} gets no security fixes any more`, 'Node 24 is recommended.') : ok(text)];
 }
 
-function checkConfiguration({ env, problems }: Surroundings): Found[] {
-  if (problems.length > 0) return problems.map((problem) => fault(problem));
-  const set = variables.filter(({ name }) => env[name]?.trim()).map(({ name }) => name);
-  return [ok(set.length === 0 ? 'no variable is set' : `set: ${set.join(', ')}`)];
+function checkConfiguration({ problems }: Surroundings): Found[] {
+  return problems.length > 0 ? problems.map((problem) => fault(problem)) : [ok('every variable is valid')];
 }
 
 const otherFolder = 'Correct its rights, or choose another folder with HELPER_DATA_DIR.';
@@ -153,7 +145,6 @@ async function checkDatabase(of: Surroundings): Promise<Found[]> {
       : 'Start it, or correct the address, user and password in DATABASE_URL.';
     return [fault(`${named} cannot be opened: ${reasonOf(error)}`, remedy)];
   }
-  of.isUnused = !of.database || of.database.users === 0;
   if (!of.database) return [ok(`${named}, which the first start makes`)];
   const [name = '', number = ''] = of.database.version.split(' ');
   versions[name.toLowerCase()] = number;
@@ -176,13 +167,6 @@ function checkMigrations({ config, database }: Surroundings): Found[] {
   if (pending.length === 0) return [ok(`all ${own.length} were run`)];
   if (pending.length === own.length) return [ok('the first start makes the tables')];
   return [hint(`the next start runs ${join('and', pending)}`, 'Make a back-up first.')];
-}
-
-function checkClock({ database }: Surroundings): Found[] {
-  const [now, ahead] = [new Date().toISOString(), Math.round((database?.aheadMs ?? 0) / 1000)];
-  if (Math.abs(ahead) < 2) return [ok(now)];
-  const remedy = 'Set both by NTP: the ends of keys and signed urls depend on it.';
-  return [fault(`${now}, but PostgreSQL is ${Math.abs(ahead)} s ${ahead > 0 ? 'ahead' : 'behind'}`, remedy)];
 }
 
 async function checkRedis({ config: { redisUrl: url }, versions }: Surroundings): Promise<Found[]> {
@@ -225,7 +209,7 @@ async function checkSigning({ config }: Surroundings): Promise<Found[]> {
   return [fault(`${file} is open to others than its owner`, `chmod 600 ${file}`)];
 }
 
-async function checkPorts({ config, isUnused }: Surroundings): Promise<Found[]> {
+async function checkPorts({ config }: Surroundings): Promise<Found[]> {
   const opened: Server[] = [];
   const found: Found[] = [];
   // All open at a time, as in a gateway: two of them may be the same.
@@ -242,8 +226,7 @@ async function checkPorts({ config, isUnused }: Surroundings): Promise<Found[]> 
     } catch (error) {
       const { message, cause } = error as Error;
       if (codeOf(cause) !== 'EADDRINUSE' || !(await isGateway(place))) found.push(fault(message));
-      else if (isUnused) found.push(fault(`${message} It is a gateway with another database.`));
-      else found.push(ok(`${named} is served: the gateway runs`));
+      else found.push(ok(`${named} is served: a gateway runs`));
     }
   }
   await Promise.all(opened.map((server) => closeServer(server, 0)));
@@ -283,10 +266,10 @@ async function checkPictures({ config, versions }: Surroundings): Promise<Found[
   return [slow(`${text}, since sharp cannot be loaded: ${loaded.fallbackReason}`, remedy), ...found];
 }
 
+/** The one setting that a start checks for itself. */
 function checkNotices({ config }: Surroundings): Found[] {
-  return [
-    ok(checkOperatorUrl(config) === null ? 'on the site alone' : 'to HELPER_NOTICES_URL, and on the site'),
-  ];
+  const onSite = checkOperatorUrl(config) === null;
+  return [ok(onSite ? 'on the site alone' : 'to HELPER_NOTICES_URL, and on the site')];
 }
 
 const storeMs = 5_000;
@@ -315,6 +298,5 @@ function checkThreads({ config: { poolThreads, processes }, env }: Surroundings)
   const found = [threads > cores ? slow(text, remedy) : ok(text)];
   if (Number(env.UV_THREADPOOL_SIZE) < poolThreads)
     found.push(slow('UV_THREADPOOL_SIZE is less than the threads, which encode on it', 'Unset it.'));
-  if (env.MALLOC_ARENA_MAX) found.push(hint('sharp reads MALLOC_ARENA_MAX too', 'Unset it.'));
   return found;
 }

@@ -132,21 +132,19 @@ export class QuotaAccount {
   late = false;
   /** Opened since the last batch but one: a call may be about to hold it. */
   recent = true;
-  readonly #suffix: string;
   readonly #onCharge: (account: QuotaAccount) => void;
   /** Since when every call was refused that asked. */
   #refusedSince: number | undefined;
 
-  constructor(tenant: string, month: string, suffix: string, onCharge: (account: QuotaAccount) => void) {
+  constructor(tenant: string, month: string, onCharge: (account: QuotaAccount) => void) {
     this.tenant = tenant;
     this.month = month;
-    this.#suffix = suffix;
     this.#onCharge = onCharge;
   }
 
-  /** The name of what is shared of it. */
+  /** Its name where it is shared. */
   get name(): string {
-    return `${this.tenant}${this.#suffix}:${this.month}`;
+    return `${this.tenant}:${this.month}`;
   }
 
   charged(): number {
@@ -192,10 +190,8 @@ export type QuotaLedger = ReturnType<typeof createQuotaLedger>;
 /**
  * Keeps accounts in memory and their sums in the database, as one more source of the batch writer. Only finished calls reach the
  * database, so its sum never has to be reduced.
- *
- * @param suffix ends the names of accounts there, which are ids of tenants and keys
  */
-export function createQuotaLedger(access: Access<QuotaTables>, suffix = '') {
+export function createQuotaLedger(access: Access<QuotaTables>) {
   /** By month, then by tenant. */
   const months = new Map<string, Map<string, QuotaAccount>>();
   let current = '';
@@ -204,7 +200,7 @@ export function createQuotaLedger(access: Access<QuotaTables>, suffix = '') {
   async function load(account: QuotaAccount): Promise<void> {
     try {
       // A batch may have been written while this was read: the sum only grows, so the larger one is the newer.
-      const sum = await readQuotaUse(access, `${account.tenant}${suffix}`, account.month);
+      const sum = await readQuotaUse(access, account.tenant, account.month);
       account.total = Math.max(account.total, sum);
       account.loaded = true;
       account.loading = undefined;
@@ -219,7 +215,7 @@ export function createQuotaLedger(access: Access<QuotaTables>, suffix = '') {
     const accounts = months.get(month) ?? new Map<string, QuotaAccount>();
     months.set(month, accounts);
     const account =
-      accounts.get(tenant) ?? new QuotaAccount(tenant, month, suffix, (charged) => void due.add(charged));
+      accounts.get(tenant) ?? new QuotaAccount(tenant, month, (charged) => void due.add(charged));
     accounts.set(tenant, account);
     account.recent = true;
     current = month;
@@ -243,9 +239,7 @@ export function createQuotaLedger(access: Access<QuotaTables>, suffix = '') {
       account.flushing = account.pending;
       account.pending = 0;
     }
-    const rows = accounts.map(({ tenant, month, flushing }) => ({
-      ...{ tenant: `${tenant}${suffix}`, month, used: flushing },
-    }));
+    const rows = accounts.map(({ tenant, month, flushing }) => ({ tenant, month, used: flushing }));
     let sums = new Map<string, number>();
     return {
       async write(trx) {
@@ -254,7 +248,7 @@ export function createQuotaLedger(access: Access<QuotaTables>, suffix = '') {
       },
       committed(written) {
         for (const account of accounts) {
-          const sum = written ? sums.get(`${account.month} ${account.tenant}${suffix}`) : undefined;
+          const sum = written ? sums.get(`${account.month} ${account.tenant}`) : undefined;
           account.total = Math.max(account.total + account.flushing, sum ?? 0);
           account.flushing = 0;
         }
@@ -271,13 +265,8 @@ export function createQuotaLedger(access: Access<QuotaTables>, suffix = '') {
   }
 
   return {
-    /** An account to add to, whose sum need not be known. */
+    /** The account, whose sum may not be known yet. */
     account: accountOf,
-    /** The account, where its sum is known. */
-    loaded(tenant: string, month: string): QuotaAccount | undefined {
-      const account = accountOf(tenant, month);
-      return account.loaded ? account : undefined;
-    },
     /** Reads the account's sum once; where the database does not answer in time, it is read later. */
     async open(tenant: string, month: string): Promise<QuotaAccount> {
       const account = accountOf(tenant, month);

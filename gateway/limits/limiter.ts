@@ -127,9 +127,8 @@ export async function createLimiter(options: LimiterOptions) {
     : options.counts;
   const ownRate = createMemoryRate();
   const monthOf = createMonthClock();
-  const calls = createQuotaLedger(access);
-  const cpu = createQuotaLedger(access, ' cpu');
-  for (const ledger of [calls, cpu]) writer.add(ledger);
+  const ledger = createQuotaLedger(access);
+  writer.add(ledger);
 
   /** Counts a call in its rate; its limits are a share of them where the shared counts cannot be reached. */
   async function countRate(state: LimitState): Promise<void> {
@@ -144,7 +143,8 @@ export async function createLimiter(options: LimiterOptions) {
 
   /** Notes what is left of a CPU budget. Nothing is reserved of it: what a call will cost is not known before it ran. */
   async function readBudget(state: LimitState, budgetMs: number, month: string): Promise<void> {
-    const account = cpu.loaded(state.id, month) ?? (await cpu.open(state.id, month));
+    const account = ledger.account(cpuOf(state.id), month);
+    if (!account.loaded) await ledger.open(account.tenant, month);
     const budget = budgetMs * microseconds;
     const there =
       shared && (await shared.run(() => shared.quota.reserve(account.name, budget, account.charged(), 0)));
@@ -153,7 +153,7 @@ export async function createLimiter(options: LimiterOptions) {
 
   /** What is shared is not waited for: the order of its commands is that of the calls. */
   function chargeCpu({ id, limits }: LimitState, month: string, amount: number): void {
-    const account = cpu.account(id, month);
+    const account = ledger.account(cpuOf(id), month);
     const floor = account.charged();
     account.add(amount);
     if (!shared || limits.monthlyCpuMs === null) return;
@@ -168,7 +168,8 @@ export async function createLimiter(options: LimiterOptions) {
    * 24.8 days at most and fires at once for more.
    */
   async function reserveCall(state: LimitState, limit: number, month: string) {
-    const account = calls.loaded(state.id, month) ?? (await calls.open(state.id, month));
+    const account = ledger.account(state.id, month);
+    if (!account.loaded) await ledger.open(state.id, month);
     const there =
       shared && (await shared.run(() => shared.quota.reserve(account.name, limit, account.charged(), 1)));
     const used = account.used();
@@ -243,16 +244,19 @@ export async function createLimiter(options: LimiterOptions) {
 /** Of CPU are in a millisecond: sums are kept in microseconds, so that short calls are charged what they cost. */
 const microseconds = 1000;
 
-const resolvedKeys = new WeakMap<KeyLimits, { limits: EffectiveLimits | undefined }>();
+/** The account of a tenant's or a key's CPU. */
+const cpuOf = (id: string): string => `${id} cpu`;
+
+/** One object for as long as a key's own are the same one: what each answer says of them is cached by it. */
+const resolvedKeys = new WeakMap<KeyLimits, EffectiveLimits>();
 
 /** The limits of a key in a tenant's form; undefined where it has none of its own. */
 function limitsOfKey(own: KeyLimits): EffectiveLimits | undefined {
-  const known = resolvedKeys.get(own);
-  if (known) return known.limits;
   const { rate, monthly_quota: monthlyQuota, monthly_cpu_ms: monthlyCpuMs } = own;
-  const has = rate !== null || monthlyQuota !== null || monthlyCpuMs !== null;
-  const limits = has ? { rate: rate ?? 0, burst: 0, monthlyQuota, inFlight: null, monthlyCpuMs } : undefined;
-  resolvedKeys.set(own, { limits });
+  if (rate === null && monthlyQuota === null && monthlyCpuMs === null) return undefined;
+  const known = resolvedKeys.get(own);
+  const limits = known ?? { rate: rate ?? 0, burst: 0, monthlyQuota, inFlight: null, monthlyCpuMs };
+  if (!known) resolvedKeys.set(own, limits);
   return limits;
 }
 

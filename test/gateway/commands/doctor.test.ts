@@ -72,18 +72,16 @@ describe('doctor', function () {
     expect(await found('signing', env)).to.deep.equal([`fault: ${file} is open to others than its owner`]);
   });
 
-  it('tells a port of its own gateway from one of anything else', async () => {
+  it('tells a port of a gateway from one of anything else', async () => {
     const gateway = await startGatewayProcess({ ...anyPorts, HELPER_DATA_DIR: folder });
     const other = createServer((socket) => socket.end('x')).listen(0, '127.0.0.1');
     try {
       await once(other, 'listening');
       const [PORT, CONNECT_PORT] = [gateway.url, gateway.connect_url].map((url) => new URL(url).port);
       const own = { PORT, CONNECT_PORT, HELPER_DATA_DIR: folder } as Record<string, string>;
-      for (const text of await found('ports', own)) expect(text).to.match(/^ok: .* the gateway runs$/);
+      for (const text of await found('ports', own)) expect(text).to.match(/^ok: .* a gateway runs$/);
       const taken = { HELPER_DATA_DIR: folder, PORT: String((other.address() as AddressInfo).port) };
       expect((await found('ports', taken))[0]).to.match(/^fault: .*Choose another port with PORT/);
-      const elsewhere = { ...own, HELPER_DATA_DIR: join(folder, 'other') };
-      expect((await found('ports', elsewhere))[0]).to.match(/^fault: .* a gateway with another database\.$/);
     } finally {
       other.close();
       await gateway.stop();
