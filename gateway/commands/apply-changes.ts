@@ -160,16 +160,15 @@ async function readGateway(admin: KeyAdmin, declared: readonly Named[]): Promise
 }
 
 /** The declared fields that differ: what is left out of the file stays, null removes a value. */
-function differences(before: Values, declared: Values): Change['fields'] {
-  const given = { state: 'active', ...before };
-  const all = Object.entries(declared).map(
-    ([field, after]) => [field, { before: given[field as keyof typeof given] ?? null, after }] as const,
-  );
-  return Object.fromEntries(
-    all.filter(
-      ([field, { before, after }]) => !isDeepStrictEqual(comparable(field, before), comparable(field, after)),
-    ),
-  );
+function differences(present: Values, declared: Values): Change['fields'] {
+  const given: Values = { state: 'active', ...present };
+  const fields: Change['fields'] = {};
+  for (const [field, after] of Object.entries(declared)) {
+    const before = given[field] ?? null;
+    const isSame = isDeepStrictEqual(comparable(field, before), comparable(field, after));
+    if (!isSame) fields[field] = { before, after };
+  }
+  return fields;
 }
 
 /** Scopes in any order, and times however they are written, are the same. */

@@ -53,7 +53,8 @@ async function run(plan: Plan, actor: string): Promise<Answer> {
       await run({ actor, onIssued: (key) => void keys.push(key) });
     } catch (error) {
       const applied = describe(plan, { keys, done });
-      const message = `${nameOf(change)}: ${sentence(error)}. Of ${plan.steps.length} changes ${done} were applied; run it again for the others.`;
+      const fault = `${nameOf(change)}: ${sentence(error).replace(/\.$/, '')}`;
+      const message = `${fault}. ${done} of ${plan.steps.length} changes were applied; run it again for the others.`;
       return { ...applied, failure: { ...describeError(error), message } };
     }
   }
@@ -81,29 +82,25 @@ async function readYaml(file: string): Promise<object> {
   }
 }
 
-interface Report {
-  dryRun?: boolean;
-  keys?: IssuedKey[];
-  /** How many steps were done; all by default. */
-  done?: number;
-}
-
+/** What of a plan is, or was, `done`: all of it by default. */
 function describe(
   { steps, unchanged, leftAlone }: Plan,
-  { dryRun = false, keys = [], done }: Report,
+  { dryRun = false, keys = [] as readonly IssuedKey[], done = steps.length },
 ): Answer {
   const changes = steps.slice(0, done).map(({ change }) => withoutPaths(change));
   const added = changes.filter(({ action }) => action === 'add').length;
   const [add, edit] = dryRun ? ['to add', 'to change'] : ['added', 'changed'];
   const counts = `${added} ${add}, ${changes.length - added} ${edit}, ${unchanged} unchanged.`;
   const rest = leftAlone.map((each) => `${each.kind} ${nameOf(each)}`);
+  const rows = keys.map(({ tenant, label, id, key }) => [tenant, label, id, key]);
+  const table = formatTable(['TENANT', 'LABEL', 'ID', 'KEY'], rows);
   const lines = [
     ...columns(changes.map(lineOf)),
     steps.length === 0 ? `Nothing to change: ${unchanged} unchanged.` : counts,
     ...(rest.length === 0
       ? []
       : [`Not in the file, and left alone: ${list(rest, ', ', { over: 8, shown: 5 })}.`]),
-    ...(keys.length === 0 ? [] : ['This is the only time the keys are shown:', tableOf(keys)]),
+    ...(keys.length === 0 ? [] : ['This is the only time the keys are shown:', table]),
   ];
   const data = { dry_run: dryRun, changes, unchanged, left_alone: leftAlone, ...(dryRun ? {} : { keys }) };
   return { data, result: lines.join('\n') };
@@ -137,11 +134,4 @@ function lineOf({ kind, action, fields, ...named }: Change): string[] {
 function show(value: unknown): string {
   if (value === null) return 'none';
   return Array.isArray(value) ? value.join(' ') : String(value);
-}
-
-function tableOf(keys: readonly IssuedKey[]): string {
-  return formatTable(
-    ['TENANT', 'LABEL', 'ID', 'KEY'],
-    keys.map(({ tenant, label, id, key }) => [tenant, label, id, key]),
-  );
 }

@@ -1,13 +1,13 @@
 import { constants } from 'node:fs';
 import { access, stat, statfs } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
+import { isIPv6 } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { loadEngine } from '../../pool/image/select.js';
 import { createFontSet } from '../../pool/image/text/fonts.js';
 import { importTimeoutMs } from '../../pool/plugin.js';
-import { variables } from '../../schemas/config/config.js';
 import { join } from '../../schemas/quote.js';
 import { createVocabulary } from '../../schemas/vocabulary.js';
 import { type Config, readConfig } from '../config.js';
@@ -35,11 +35,8 @@ export interface Finding {
 
 type Found = Omit<Finding, 'check'>;
 
-interface Surroundings {
-  config: Config;
+interface Surroundings extends Pick<ReturnType<typeof readConfig>, 'config' | 'problems'> {
   env: NodeJS.ProcessEnv;
-  /** What is wrong with variables. */
-  problems: string[];
   /** Gets the versions of what is found, by name. */
   versions: Record<string, string>;
   /** Undefined where there is no database yet, or it cannot be opened. */
@@ -61,7 +58,11 @@ const checks: Check[] = [
   ['ports', ['host', 'port', 'connectHost', 'connectPort'], checkPorts],
   ['plugins', ['pluginDirs'], checkPlugins],
   ['pictures', ['imageEngine', 'fonts'], checkPictures],
-  ['notices', ['noticesUrl', 'webhookOrigins'], checkNotices],
+  [
+    'notices',
+    ['noticesUrl', 'webhookOrigins'],
+    ({ config }) => [ok(checkOperatorUrl(config) ? 'on the site, and to HELPER_NOTICES_URL' : 'on the site')],
+  ],
   ['results', ['resultsUrl'], checkResults],
   ['threads', ['poolThreads', 'processes'], checkThreads],
 ];
@@ -110,9 +111,8 @@ function checkConfiguration({ problems }: Surroundings): Found[] {
 
 const otherFolder = 'Correct its rights, or choose another folder with HELPER_DATA_DIR.';
 
-async function checkDataFolder({
-  config: { dataDir, databaseUrl, resultsUrl },
-}: Surroundings): Promise<Found[]> {
+async function checkDataFolder({ config }: Surroundings): Promise<Found[]> {
+  const { dataDir, databaseUrl, resultsUrl } = config;
   const folder = resolve(dataDir);
   if (databaseUrl !== undefined && resultsUrl !== undefined) return [ok('none is needed')];
   const existing = await nearestExisting(folder);
@@ -157,13 +157,10 @@ function checkMigrations({ config, database }: Surroundings): Found[] {
   const own = Object.keys(migrations(config.databaseUrl === undefined ? 'sqlite' : 'postgres'));
   const newer = database.migrations.filter((name) => !own.includes(name));
   const pending = own.filter((name) => !database.migrations.includes(name));
-  if (newer.length > 0)
-    return [
-      fault(
-        `a newer version has changed the tables: ${join('and', newer)}`,
-        'Run that version, or restore a back-up.',
-      ),
-    ];
+  if (newer.length > 0) {
+    const text = `a newer version has changed the tables: ${join('and', newer)}`;
+    return [fault(text, 'Run that version, or restore a back-up.')];
+  }
   if (pending.length === 0) return [ok(`all ${own.length} were run`)];
   if (pending.length === own.length) return [ok('the first start makes the tables')];
   return [hint(`the next start runs ${join('and', pending)}`, 'Make a back-up first.')];
@@ -234,8 +231,7 @@ async function checkPorts({ config }: Surroundings): Promise<Found[]> {
 }
 
 async function isGateway({ host, port }: { host: string; port: number }): Promise<boolean> {
-  const local = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
-  const url = `http://${local.includes(':') ? `[${local}]` : local}:${port}/readyz`;
+  const url = `http://${isIPv6(host) ? `[${host}]` : host}:${port}/readyz`;
   const answer = await fetch(url, { signal: AbortSignal.timeout(3_000) }).catch(() => undefined);
   return answer?.headers.has('x-request-id') ?? false;
 }
@@ -264,12 +260,6 @@ async function checkPictures({ config, versions }: Surroundings): Promise<Found[
   if (loaded.fallbackReason === undefined) return [ok(text), ...found];
   const remedy = 'Install sharp for this platform, or set HELPER_IMAGE_ENGINE=jimp.';
   return [slow(`${text}, since sharp cannot be loaded: ${loaded.fallbackReason}`, remedy), ...found];
-}
-
-/** The one setting that a start checks for itself. */
-function checkNotices({ config }: Surroundings): Found[] {
-  const onSite = checkOperatorUrl(config) === null;
-  return [ok(onSite ? 'on the site alone' : 'to HELPER_NOTICES_URL, and on the site')];
 }
 
 const storeMs = 5_000;

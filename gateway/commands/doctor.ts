@@ -27,10 +27,9 @@ function report({ findings, versions }: { findings: Finding[]; versions: Record<
     message: `${count}: ${names}`,
     details: faults.map(({ check, text }) => ({ field: check, problem: text })),
   };
-  const lines = linesOf(findings);
-  return faults.length === 0
-    ? { data: { checks: findings, versions }, result: [...lines, 'No fault.'].join('\n') }
-    : { data: { checks: findings, versions }, result: lines.join('\n'), failure };
+  const isWell = faults.length === 0;
+  const result = [...linesOf(findings), ...(isWell ? ['No fault.'] : [])].join('\n');
+  return { data: { checks: findings, versions }, result, failure: isWell ? undefined : failure };
 }
 
 /** A line for each finding, and below it what to do. */

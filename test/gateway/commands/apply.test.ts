@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { registerApply } from '../../../gateway/commands/apply.js';
 import { type Change, planChanges } from '../../../gateway/commands/apply-changes.js';
 import type { OpenKeys } from '../../../gateway/commands/open.js';
+import { GatewayError } from '../../../gateway/errors.js';
 import { createKeyAdmin, type KeyAdmin } from '../../../gateway/keys/admin.js';
 import { createSigningSecrets } from '../../../gateway/signing/signing-secrets.js';
 import { onEachDatabase } from '../databases.js';
@@ -194,8 +195,10 @@ plan: []`,
         name === 'beta' ? Promise.reject(new Error('the disk is full')) : editTenant(name, ...rest);
       const { stdout, stderr, exitCode } = await apply(file);
       expect(stdout.match(/hg_\w{33}$/gm)).to.have.length(2);
-      expect(stderr).to.include('beta: the disk is full. Of 7 changes 6 were applied');
+      expect(stderr).to.include('beta: the disk is full. 6 of 7 changes were applied');
       expect(exitCode).to.equal(1);
+      admin.editTenant = () => Promise.reject(new GatewayError('conflict'));
+      expect((await apply(file)).stderr).to.match(/[^.]\. 0 of 1 changes were applied/);
       admin.createTenant = () => Promise.reject(new Error('the disk is full'));
       expect((await apply('tenants: [{ name: new }]')).stdout).to.match(
         /^0 added, 0 changed, 0 unchanged\.\n/,
