@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CallKind, CallPrice, Costs } from '../../pool/costs.js';
 import { probeImage } from '../../pool/image/header.js';
@@ -94,24 +93,4 @@ function charactersOf(input: Record<string, unknown>): number {
     if (typeof value === 'string') characters += value.length;
   }
   return characters;
-}
-
-/** Counts the time of a handler on the main thread, less what it waited for its fetches: other calls ran meanwhile. */
-export async function timed<T>(
-  state: Pick<CallState, 'taskMs'>,
-  scope: { waitedMs?: number },
-  work: () => Promise<T>,
-  onEnd?: (ms: number) => void,
-): Promise<T> {
-  const began = performance.now();
-  let hasEnded = false;
-  try {
-    const made = await work();
-    hasEnded = true;
-    return made;
-  } finally {
-    const ms = performance.now() - began - (scope.waitedMs ?? 0);
-    state.taskMs += ms;
-    if (hasEnded) onEnd?.(ms);
-  }
 }

@@ -26,7 +26,7 @@ import { type MainHelpers, runsOnMain } from '../plugins/main-helpers.js';
 import type { Helper, HelperFunctions, Step } from '../plugins/registry.js';
 import { type AdmittedCall, runTask } from './admit.js';
 import type { SourceFound } from './fetch-source.js';
-import { type CallCosts, createKindOf, createPriceOf, pixelsOf, timed } from './price.js';
+import { type CallCosts, createKindOf, createPriceOf, pixelsOf } from './price.js';
 import type { BodyInput } from './read-input.js';
 import type { Caller, CallState, LastStage } from './stage.js';
 
@@ -95,10 +95,10 @@ function runPlugin(helper: Helper, forAll: RunOptions): LastStage<HandlerCall> {
     does: CallTask['does'],
     work: (context: HelperContext) => unknown,
   ): Promise<Answer> {
-    const { scope, context, kind } = callHere(call);
-    const run = async () => makeAnswer(await work(context), here.maxJsonBytes, here.maxBodyBytes);
-    const note = (ms: number) => does === 'handler' && here.costs?.note(kind, ms);
-    return guarded(scope, here, () => timed(call.state, scope, run, note));
+    const its = callHere(call);
+    // A dry run of its own says nothing of what calls cost.
+    const options = does === 'handler' ? here : { ...here, costs: undefined };
+    return guarded(its.scope, here, () => makeHere(call.state, its, options, work));
   }
 
   function callHere(call: HandlerCall): CallHere {
@@ -209,7 +209,7 @@ export interface RunOptions {
   maxBodyBytes?: number | undefined;
   logger: Pick<Logger, 'error'>;
   helpers: MainHelpers;
-  costs?: CallCosts;
+  costs?: CallCosts | undefined;
 }
 
 interface RunHereOptions
@@ -235,19 +235,36 @@ export function mayBeShort(functions: HelperFunctions | undefined): functions is
 export function runShort(
   functions: ShortFunctions,
   { state, input }: { state: Pick<CallState, 'taskMs'>; input: Record<string, unknown> },
-  { scope, context, kind }: CallHere,
+  its: CallHere,
   options: RunHereOptions,
 ): Promise<Answer | undefined> {
-  return guarded(scope, options, async () => {
+  return guarded(its.scope, options, async () => {
     const isShort = functions.inline(input);
     // A promise would be truthy for every call.
     if (typeof isShort !== 'boolean')
       throw new Error(`inline must return true or false, but it returned ${nameOf(isShort)}`);
     if (!isShort) return undefined;
-    const run = async () =>
-      makeAnswer(await functions.handler(input, context), options.maxJsonBytes, options.maxBodyBytes);
-    return timed(state, scope, run, (ms) => options.costs?.note(kind, ms));
+    return makeHere(state, its, options, (context) => functions.handler(input, context));
   });
+}
+
+/** Makes an answer on the main thread and counts its time, less what it waited for its fetches: other calls ran meanwhile. */
+async function makeHere(
+  state: Pick<CallState, 'taskMs'>,
+  { scope, context, kind }: CallHere,
+  { costs, maxJsonBytes, maxBodyBytes }: RunHereOptions,
+  work: (context: HelperContext) => unknown,
+): Promise<Answer> {
+  const began = performance.now();
+  let made: Answer | undefined;
+  try {
+    made = makeAnswer(await work(context), maxJsonBytes, maxBodyBytes);
+    return made;
+  } finally {
+    const ms = performance.now() - began - (scope.waitedMs ?? 0);
+    state.taskMs += ms;
+    if (made) costs?.note(kind, ms);
+  }
 }
 
 /** An error that escapes a plugin would end the process, and a promise that never settles would hold its call for ever. */
