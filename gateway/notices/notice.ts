@@ -24,14 +24,12 @@ export interface Noticed {
 }
 
 /** What is worth a notice now. */
-export interface Found extends Pick<Noticed, 'type'> {
+export interface Found extends Noticed {
   /** What is noticed once: one of a name is stored, whichever process finds it, and however often. */
   name: string;
   noticeUrl: string | null;
   /** Of a budget; the names of its notices in this month begin with `prefix`. */
   budget?: BudgetUse & { prefix: string };
-  /** Called for what is new alone: most of what a look finds is not. */
-  describe(): Noticed['data'];
 }
 
 interface BudgetUse {
@@ -67,20 +65,18 @@ export function budgetNotice(
 ): Found | undefined {
   const threshold = budgetThresholds.find((percent) => used * 100 >= percent * limit);
   if (threshold === undefined) return undefined;
+  const { what, unit, per } = budgets[budget];
+  const percent = Math.floor((used * 100) / limit);
+  const figures = `${count(used / per)} of ${count(limit / per)}${unit} in ${nameMonth(new Date(period))}`;
+  const text =
+    threshold === 100
+      ? `${tenant.name} has used up its monthly ${what}: ${figures}. Calls are refused until the month ends.`
+      : `${tenant.name} has used ${percent} % of its monthly ${what}: ${figures}.`;
   const prefix = `tenant.budget ${tenant.id} ${budget} ${period} `;
   return {
     ...{ type: 'tenant.budget', name: `${prefix}${limit} ${threshold}`, noticeUrl: tenant.notice_url },
     budget: { limit, used, threshold, prefix },
-    describe() {
-      const { what, unit, per } = budgets[budget];
-      const percent = Math.floor((used * 100) / limit);
-      const figures = `${count(used / per)} of ${count(limit / per)}${unit} in ${nameMonth(new Date(period))}`;
-      const text =
-        threshold === 100
-          ? `${tenant.name} has used up its monthly ${what}: ${figures}. Calls are refused until the month ends.`
-          : `${tenant.name} has used ${percent} % of its monthly ${what}: ${figures}.`;
-      return { ...named(tenant), budget, limit, used, percent, threshold, period, text };
-    },
+    data: { ...named(tenant), budget, limit, used, percent, threshold, period, text },
   };
 }
 
@@ -107,23 +103,23 @@ export interface ExpiringKey extends NoticedTenant {
 export function keyNotice(found: ExpiringKey, now: number): Found | undefined {
   const { key, label, created_at, expires_at, notice_url: noticeUrl } = found;
   const left = expires_at - now;
-  function describe(end: (day: string) => string) {
-    const time = iso(expires_at);
-    const subject = `The key ${label === null ? key : `${label} (${key})`} of ${found.name}`;
-    const text = `${subject} ${end(time.slice(0, 10))}.`;
+  const time = iso(expires_at);
+  const day = time.slice(0, 10);
+  const data = (end: string) => {
+    const text = `The key ${label === null ? key : `${label} (${key})`} of ${found.name} ${end}`;
     return { ...named(found), key, label, expires_at: time, text };
-  }
+  };
   if (left <= 0) {
     const name = `key.expired ${key} ${expires_at}`;
-    return { type: 'key.expired', name, noticeUrl, describe: () => describe((day) => `expired on ${day}`) };
+    return { type: 'key.expired', name, noticeUrl, data: data(`expired on ${day}.`) };
   }
   const threshold = expiryThresholds.find((days) => left <= days * dayMs);
   if (threshold === undefined || expires_at - threshold * dayMs <= created_at) return undefined;
   const days_left = Math.ceil(left / dayMs);
-  const inDays = days_left === 1 ? '1 day' : `${days_left} days`;
+  const end = `expires in ${days_left === 1 ? '1 day' : `${days_left} days`}, on ${day}.`;
   return {
     ...{ type: 'key.expiring', name: `key.expiring ${key} ${expires_at} ${threshold}`, noticeUrl },
-    describe: () => ({ ...describe((day) => `expires in ${inDays}, on ${day}`), days_left }),
+    data: { ...data(end), days_left },
   };
 }
 
@@ -142,19 +138,14 @@ export interface FailingWebhook {
 export function webhookNotice({ name: tenant, ...found }: FailingWebhook, now: number): Found {
   const { tenant_id, notice_url: noticeUrl, url, waiting, attempts, since } = found;
   const { host } = new URL(url);
+  const begun = `${iso(since).slice(0, 16).replace('T', ' ')} UTC`;
+  const figures = `${count(waiting)} waiting, up to ${attempts} attempts`;
+  const text = `Webhooks of ${tenant ?? 'the operator'} to ${host} have failed since ${begun}: ${figures}.`;
+  const of = { tenant, tenant_id: tenant === null ? null : tenant_id };
+  const name = `webhook.failing ${tenant_id} ${host} ${iso(now).slice(0, 10)}`;
   return {
-    ...{
-      type: 'webhook.failing',
-      name: `webhook.failing ${tenant_id} ${host} ${iso(now).slice(0, 10)}`,
-      noticeUrl,
-    },
-    describe() {
-      const of = tenant === null ? { tenant, tenant_id: null } : { tenant, tenant_id };
-      const begun = `${iso(since).slice(0, 16).replace('T', ' ')} UTC`;
-      const figures = `${count(waiting)} waiting, up to ${attempts} attempts`;
-      const text = `Webhooks of ${tenant ?? 'the operator'} to ${host} have failed since ${begun}: ${figures}.`;
-      return { ...of, host, waiting, attempts, since: iso(since), text };
-    },
+    ...{ type: 'webhook.failing', name, noticeUrl },
+    data: { ...of, host, waiting, attempts, since: iso(since), text },
   };
 }
 

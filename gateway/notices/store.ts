@@ -29,9 +29,6 @@ export type NoticeTables = { notices: NoticeRow } & Pick<KeyTables, 'tenants'> &
 export interface NoticeQuery {
   type?: notice.Noticed['type'] | undefined;
   tenant?: string | undefined;
-  /** UTC days, both included. */
-  from?: string | undefined;
-  to?: string | undefined;
   after?: number | undefined;
   limit?: number | undefined;
 }
@@ -41,8 +38,6 @@ export const noticeInput = compileFields<NoticeQuery & { limit: number }>(create
   properties: {
     type: { type: 'string', enum: [...notice.noticeTypes], description: 'Only notices of this type.' },
     tenant: { ...tenantName, description: 'Only what concerns this tenant.' },
-    from: { type: 'string', day: true, description: 'First UTC day.' },
-    to: { type: 'string', day: true, description: 'Last UTC day, included.' },
     after: {
       ...{ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
       form: 'the next of the page before, unchanged',
@@ -111,15 +106,6 @@ export function createNoticeStore({ kind, run, change }: Access<NoticeTables>) {
     return notice.isPassedAnew(budget, parsed);
   }
 
-  /** False where there is a notice of this name. */
-  async function insert(trx: Transaction<NoticeTables>, row: Omit<NoticeRow, 'id'>) {
-    const query = trx.insertInto('notices').values(row);
-    const { numInsertedOrUpdatedRows } = await query
-      .onConflict((conflict) => conflict.column('name').doNothing())
-      .executeTakeFirstOrThrow();
-    return numInsertedOrUpdatedRows === 1n;
-  }
-
   return {
     /** All that is worth a notice now, whether there is one or not. */
     async find(now: number, standard: Budgets): Promise<notice.Found[]> {
@@ -144,10 +130,14 @@ export function createNoticeStore({ kind, run, change }: Access<NoticeTables>) {
         let added = 0;
         for (const each of found) {
           if (!(await isNews(trx, each))) continue;
-          const { type, name, noticeUrl } = each;
-          const data = each.describe();
+          const { type, name, noticeUrl, data } = each;
           const row = { name, at, type, tenant_id: data.tenant_id, data: JSON.stringify(data) };
-          if (!(await insert(trx, row))) continue;
+          const { numInsertedOrUpdatedRows } = await trx
+            .insertInto('notices')
+            .values(row)
+            .onConflict((conflict) => conflict.column('name').doNothing())
+            .executeTakeFirstOrThrow();
+          if (numInsertedOrUpdatedRows !== 1n) continue;
           added += 1;
           const payload = JSON.stringify({ type, timestamp: iso(at), data });
           for (const [tenant_id, url] of [
@@ -164,7 +154,7 @@ export function createNoticeStore({ kind, run, change }: Access<NoticeTables>) {
 
     /** Newest first, of a tenant or of all; `next` is the `after` of the next page. Rejects with `invalid_input`. */
     async list(query: Unchecked<NoticeQuery> = {}, tenantId?: string) {
-      const { type, from, to, after, limit } = requireValid(noticeInput.check(query));
+      const { type, after, limit } = requireValid(noticeInput.check(query));
       const rows = await run((db) => {
         let select = db
           .selectFrom('notices')
@@ -174,8 +164,6 @@ export function createNoticeStore({ kind, run, change }: Access<NoticeTables>) {
           .limit(limit + 1);
         if (tenantId !== undefined) select = select.where('tenant_id', '=', tenantId);
         if (type !== undefined) select = select.where('type', '=', type);
-        if (from !== undefined) select = select.where('at', '>=', Date.parse(from));
-        if (to !== undefined) select = select.where('at', '<', Date.parse(to) + dayMs);
         if (after !== undefined) select = select.where('notices.id', '<', after);
         return select.execute();
       });

@@ -139,15 +139,15 @@ export const requestSchema = {
   properties: {
     tenant: { ...tenantName, description: 'Only calls of this tenant.' },
     key: { ...keyId, description: 'Only calls with this key.' },
-    service: { type: 'string', maxLength: 200, description: 'Only calls of this helper.' },
+    service: { type: 'string', line: 200, description: 'Only calls of this helper.' },
     status: {
       type: 'string',
       pattern: '^[1-5](\\d\\d|xx)$',
       form: 'a status such as 429, or a class such as 5xx',
       description: 'Only calls answered with this status, or with one of this class.',
     },
-    code: { type: 'string', maxLength: 60, description: 'Only calls with this code; `ok` is no error.' },
-    request_id: { type: 'string', maxLength: 60, description: 'The call with this `x-request-id`.' },
+    code: { type: 'string', line: 60, description: 'Only calls with this code; `ok` is no error.' },
+    request_id: { type: 'string', line: 60, description: 'The call with this `x-request-id`.' },
     from: { type: 'string', moment: true, description: 'Only calls from this day (UTC) or time on.' },
     to: { type: 'string', moment: true, description: 'Only calls up to this day or time, included.' },
     after: { ...cursor, description: '`next` of another page: what is older.' },

@@ -34,7 +34,7 @@ export const sumsSchema = {
     to: { type: 'string', day: true, description: 'Last UTC day, included; today if left out.' },
     tenant: { ...tenantName, description: 'Only calls of this tenant.' },
     key: { ...keyId, description: 'Only calls with this key.' },
-    service: { type: 'string', maxLength: 200, description: 'Only calls of this helper.' },
+    service: { type: 'string', line: 200, description: 'Only calls of this helper.' },
     by: {
       type: 'string',
       default: 'day',

@@ -4,10 +4,12 @@ import { noticeInput } from '../../notices/store.js';
 import { auditColumns, requestColumns, usageColumns } from '../../usage/csv.js';
 import { createUsageInput } from '../../usage/report.js';
 import { createRequestInput } from '../../usage/requests.js';
-import { createSumsInput } from '../../usage/sums.js';
+import { countColumns } from '../../usage/store.js';
+import { createSumsInput, dimensions } from '../../usage/sums.js';
 import { type ApiRoute, defineRoute } from './route.js';
 import {
   all,
+  countSchema,
   described,
   listOf,
   nextSchema,
@@ -67,37 +69,31 @@ export function recordRoutes(inputs: KeyInputs): ApiRoute[] {
   ];
 }
 
-const count = { type: 'integer', minimum: 0 } as const;
 const milliseconds = { type: ['number', 'null'], minimum: 0 } as const;
-const groups = ['day', 'tenant', 'key', 'service', 'outcome', 'code'];
 
 export const recordShapes = {
-  UsageRow: {
-    ...shape({
-      day: { type: 'string', format: 'date', description: 'UTC.' },
-      key: described(stringSchema, "The key's id."),
-      service: stringSchema,
-      ...all({ type: 'integer', minimum: 0 }, 'calls', 'errors', 'bytes_in', 'bytes_out'),
-      cpu_ms: { type: 'number', minimum: 0 },
-    }),
-    // Errors by class come with them where the gateway counts them.
-    additionalProperties: { type: 'number' },
-  },
+  UsageRow: shape({
+    day: { type: 'string', format: 'date', description: 'UTC.' },
+    key: described(stringSchema, "The key's id."),
+    service: stringSchema,
+    ...all(countSchema, 'errors', ...countColumns),
+    cpu_ms: { type: 'number', minimum: 0 },
+  }),
   UsageSums: shape(
     {
-      ...all(stringSchema, ...groups),
+      ...all(stringSchema, ...dimensions),
       label: described(nullableText, "The key's."),
-      ...all(count, 'calls', 'errors', 'bytes_in', 'bytes_out'),
+      ...all(countSchema, 'calls', 'errors', 'bytes_in', 'bytes_out'),
       cpu_ms: { type: 'number', minimum: 0 },
       ...all(described(milliseconds, 'Null where no durations were counted.'), 'p50_ms', 'p95_ms'),
     },
-    [...groups, 'label'],
+    [...dimensions, 'label'],
   ),
   Request: shape({
     at: timeSchema,
     ...all(stringSchema, 'request_id', 'tenant', 'key', 'service'),
     label: described(nullableText, "The key's."),
-    status: count,
+    status: countSchema,
     code: described(stringSchema, "The error's, or `ok`."),
     ms: { type: 'number', minimum: 0 },
     dryrun: { type: 'boolean' },

@@ -31,8 +31,7 @@ export function drawNotices(draw: Draw, tenants: readonly SeedTenant[], now: num
     .sort((a, b) => a.at - b.at)
     .flatMap(({ at, found }) => {
       if (!found || at < now - 62 * dayMs) return [];
-      const { name, type } = found;
-      const data = found.describe();
+      const { name, type, data } = found;
       return [{ name, at, type, tenant_id: data.tenant_id, data: JSON.stringify(data) }];
     });
 }

@@ -58,11 +58,11 @@ describe('notices: budgets', () => {
 
   it('says CPU in seconds, and that calls are refused past a limit', () => {
     const cpu = budgetNotice({ ...acme, limit: 5_000_000, used: 4_100_500 }, 'monthly_cpu_ms', '2030-01');
-    expect(cpu?.describe().text).to.equal(
+    expect(cpu?.data.text).to.equal(
       'acme has used 82 % of its monthly CPU time: 4,100.5 of 5,000 s in January 2030.',
     );
     const calls = budgetNotice({ ...acme, limit: 1000, used: 1000 }, 'monthly_quota', '2030-01');
-    expect(calls?.describe().text).to.equal(
+    expect(calls?.data.text).to.equal(
       'acme has used up its monthly calls: 1,000 of 1,000 in January 2030. Calls are refused until the month ends.',
     );
   });
@@ -88,7 +88,7 @@ describe('notices: keys', () => {
   });
 
   it('are named with what is left of them', () => {
-    const text = keyNotice(key, expires_at - 1.5 * dayMs)?.describe().text;
+    const text = keyNotice(key, expires_at - 1.5 * dayMs)?.data.text;
     expect(text).to.equal('The key shop (key_1) of acme expires in 2 days, on 2030-01-31.');
   });
 });
@@ -96,8 +96,8 @@ describe('notices: keys', () => {
 describe('notices: webhooks', () => {
   it('name a host once a day, and nothing else of its url', () => {
     const found = { tenant_id: 'ten_1', name: 'acme', notice_url: null, waiting: 3, attempts: 6, since: 0 };
-    const { name, describe } = webhookNotice({ ...found, url: 'https://hooks.example/s3cret' }, dayMs);
+    const { name, data } = webhookNotice({ ...found, url: 'https://hooks.example/s3cret' }, dayMs);
     expect(name).to.equal('webhook.failing ten_1 hooks.example 1970-01-02');
-    expect(JSON.stringify(describe())).not.to.include('s3cret');
+    expect(JSON.stringify(data)).not.to.include('s3cret');
   });
 });

@@ -196,7 +196,7 @@ describe('notices', () =>
       expect([await list(), await deliveries()].map(({ length }) => length)).to.deep.equal([1, 0]);
     });
 
-    it('are listed newest first, page by page, by type, tenant and day, until they are pruned', async () => {
+    it('are listed newest first, page by page, by type and tenant, until they are pruned', async () => {
       const globex = (await admin.createTenant('globex', 'test')).id;
       for (const id of [acme, globex]) await update('tenants', { monthly_quota: 100 }, id);
       await use(acme, 50);
@@ -212,8 +212,6 @@ describe('notices', () =>
       expect(rest.notices[0]).to.include({ tenant: 'acme', at: new Date(start).toISOString() });
       expect(await list({}, globex)).to.have.length(1);
       expect(await list({ type: 'key.expired' })).to.deep.equal([]);
-      expect(await list({ from: '2030-05-11' })).to.have.length(2);
-      expect(await list({ to: '2030-05-10' })).to.have.length(1);
       // As long as what was noticed of a month or a key is needed, at least.
       const prune = (at: number) => opened.access().change((trx) => pruneNotices(1)(trx, at, 10));
       expect(await prune(start + 62 * dayMs)).to.equal(0);

@@ -9,6 +9,7 @@ import {
   type RequestTables,
   readRequests,
 } from '../../../gateway/usage/requests.js';
+import { createSumsInput } from '../../../gateway/usage/sums.js';
 import { onEachDatabase } from '../databases.js';
 import { createQuietLog } from './quiet.js';
 
@@ -107,6 +108,12 @@ describe('usage/requests', () =>
       expect([start.ids, start.previous]).to.deep.equal([first.ids, null]);
       for (const query of [{ after: 'x' }, { before: '1' }])
         expect((await read(query).catch((error) => error)).code).to.equal('invalid_input');
+    });
+
+    it('refuses texts that no database can hold', () => {
+      for (const name of ['service', 'code', 'request_id'])
+        expect(input.check({ [name]: 'a\0b' }).problems[0]?.field).to.equal(name);
+      expect(createSumsInput().check({ service: 'a\0b' }).problems[0]?.field).to.equal('service');
     });
 
     it('holds as many of a tenant as it may, in memory and in the database', async () => {
