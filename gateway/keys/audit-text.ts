@@ -45,7 +45,7 @@ const words: Record<AuditAction, string | ((of: Subject) => string)> = {
   'member.invite': ({ group, detail: { note, role } }) =>
     `invited ${textOf(note ?? 'somebody')} to ${group}${role ? ` as ${textOf(role)}` : ''}`,
   'member.cancel_invite': ({ group }) => `cancelled an invitation to ${group}`,
-  'member.join': ({ group }) => `joined ${group}`,
+  'member.join': ({ group, detail: { role } }) => `joined ${group}${role ? ` as ${textOf(role)}` : ''}`,
   'member.remove': ({ group, detail }) => `removed ${textOf(detail.email)} from ${group}`,
   'member.role': ({ group, detail: { email, role, before } }) =>
     `made ${textOf(email)} ${textOf(role)} of ${group}${before ? `, who was ${textOf(before)}` : ''}`,

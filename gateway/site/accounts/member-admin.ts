@@ -3,7 +3,7 @@ import type { Transaction } from 'kysely';
 import { isLine } from '../../../schemas/keywords/line.js';
 import { GatewayError, inputError } from '../../errors.js';
 import { hashSecret } from '../../keys/model.js';
-import type { Role, SiteDatabase, SiteTables } from '../tables.js';
+import type { InvitationRow, Role, SiteDatabase, SiteTables } from '../tables.js';
 import {
   actorOf,
   addAccount,
@@ -20,7 +20,6 @@ import {
 import { accountProblems, type NewAccount, type PasswordChecker } from './passwords.js';
 import {
   createInvitations,
-  type Invitation,
   invitationHashes,
   type Offer,
   peopleIn,
@@ -56,7 +55,7 @@ export function createMemberAdmin({ database, passwords, throttle, joining, now 
   const invitations = createInvitations(database, now);
 
   /** Marks it used, in the statement that checks that it is not: of two that claim it at once, one succeeds. */
-  async function claim(trx: Transaction<SiteTables>, token: string): Promise<Invitation> {
+  async function claim(trx: Transaction<SiteTables>, token: string): Promise<InvitationRow> {
     const row = await trx
       .updateTable('connect_invitations')
       .set({ used_at: now() })
@@ -72,16 +71,14 @@ export function createMemberAdmin({ database, passwords, throttle, joining, now 
   async function enter(
     trx: Transaction<SiteTables>,
     note: NoteAudit,
-    { tenant_id, id, role }: Invitation,
+    { tenant_id, id, role: given }: InvitationRow,
     user: Pick<User, 'id' | 'email'>,
   ) {
     const [full] = rolesOf(tenant_id);
-    const before = await peopleIn(trx, tenant_id).where('user.id', '=', user.id).executeTakeFirst();
-    if (before?.role !== full) {
-      const row = { tenant_id, user_id: user.id, created_at: before?.since ?? now() };
-      await givePlace(trx, row, role ?? full);
-    }
-    const subject = groupSubject(tenant_id, { invitation: id });
+    const before = await placeOf(trx, tenant_id, user.id);
+    const role = before?.role === full ? full : (given ?? full);
+    await givePlace(trx, { tenant_id, user_id: user.id, created_at: before?.since ?? now() }, role);
+    const subject = groupSubject(tenant_id, { invitation: id, role });
     await note({ actor: actorOf(user), action: 'member.join', ...subject });
   }
 
@@ -150,15 +147,13 @@ export function createMemberChanges(database: SiteDatabase, now: () => number = 
         note,
         role,
         created_by: typeof by === 'string' ? by : by.email,
+        created_at: now(),
+        expires_at: now() + invitationLifetimeMs,
+        used_at: null,
       };
-      const created_at = now();
-      const times = { created_at, expires_at: created_at + invitationLifetimeMs, used_at: null };
       await audited(async (trx, log) => {
         await requireOperator(trx, by);
-        await trx
-          .insertInto('connect_invitations')
-          .values({ ...row, ...times })
-          .execute();
+        await trx.insertInto('connect_invitations').values(row).execute();
         await log({ actor: actorOf(by), action: 'member.invite', ...groupSubject(group, { note, role }) });
       });
       return { token, note, role };
@@ -280,9 +275,13 @@ async function requireAnotherOperator(trx: Transaction<SiteTables>, userId: stri
   throw new GatewayError('forbidden', { message: 'The last operator cannot be removed or demoted.' });
 }
 
+/** A person of a group in their role; in the higher one where an older gateway gave a reader another. */
+function placeOf(trx: Transaction<SiteTables>, group: Group, userId: string) {
+  return peopleIn(trx, group).where('user.id', '=', userId).orderBy('role.role').executeTakeFirst();
+}
+
 async function findPerson(trx: Transaction<SiteTables>, group: Group, userId: string) {
-  const people = peopleIn(trx, group).where('user.id', '=', userId);
-  const person = await people.orderBy('role.role').executeTakeFirst();
+  const person = await placeOf(trx, group, userId);
   if (person) return person;
   throw new GatewayError('not_found', { message: 'This person is not here any more.' });
 }

@@ -1,4 +1,5 @@
 import { type ExpressionBuilder, type Kysely, sql } from 'kysely';
+import { containing } from '../../keys/lists.js';
 import { hashSecret } from '../../keys/model.js';
 import type { InvitationRow, Role, SiteDatabase, SiteRole, SiteTables, TenantRole } from '../tables.js';
 import type { Group, User } from './account.js';
@@ -23,7 +24,7 @@ interface PeopleQuery {
 export type People = ReturnType<typeof createPeople>;
 
 /** Reads who is of the staff, and who of which tenant. */
-export function createPeople({ run }: SiteDatabase) {
+export function createPeople({ run, kind }: SiteDatabase) {
   return {
     async rights(userId: string): Promise<Rights> {
       const [role, tenants] = await Promise.all([
@@ -53,15 +54,12 @@ export function createPeople({ run }: SiteDatabase) {
         const place = sql`("user".email, tenants.name)`;
         const [email, tenant] = (before ?? after ?? '').split(' ');
         const cursor = sql`(${email ?? ''}, ${tenant ?? ''})`;
-        const pattern = `%${q.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
         const found = db
           .selectFrom('connect_people as role')
           .innerJoin('connect_users as user', 'user.id', 'role.user_id')
           .innerJoin('tenants', 'tenants.id', 'role.tenant_id')
           .select([...personColumns, 'tenants.name as tenant'])
-          .where(
-            sql<boolean>`("user".email like ${pattern} escape '\\' or lower("user".name) like ${pattern} escape '\\')`,
-          )
+          .where((eb) => eb.or(containing(kind, q, ['user.email', 'user.name'])))
           .where(sql<boolean>`${place} ${sql.raw(backwards ? '<' : '>')} ${cursor}`);
         const order = backwards ? 'desc' : 'asc';
         return found
@@ -115,17 +113,15 @@ export async function siteRoleOf(db: Kysely<SiteTables>, userId: string): Promis
 
 const maxInvitationsShown = 200;
 
-export type Invitation = Omit<InvitationRow, 'token_hash'>;
-
 /** An invitation that can be accepted, with the tenant's name. */
-export type Offer = Invitation & { tenant: string | null };
+export type Offer = InvitationRow & { tenant: string | null };
 
 /** Reads links that give their holder a role in a tenant or on the site; once, for seven days. */
 export function createInvitations({ run }: SiteDatabase, now: () => number = Date.now) {
   return {
     /** Those that can still be used, newest first. */
-    async open(group: Group): Promise<Invitation[]> {
-      const rows = await run((db) =>
+    open: (group: Group): Promise<InvitationRow[]> =>
+      run((db) =>
         db
           .selectFrom('connect_invitations')
           .selectAll()
@@ -134,11 +130,9 @@ export function createInvitations({ run }: SiteDatabase, now: () => number = Dat
           .orderBy('created_at', 'desc')
           .limit(maxInvitationsShown)
           .execute(),
-      );
-      return rows.map(withoutHash);
-    },
-    async find(token: string): Promise<Offer | undefined> {
-      const row = await run((db) =>
+      ),
+    find: (token: string): Promise<Offer | undefined> =>
+      run((db) =>
         db
           .selectFrom('connect_invitations')
           .leftJoin('tenants', 'tenants.id', 'connect_invitations.tenant_id')
@@ -147,9 +141,7 @@ export function createInvitations({ run }: SiteDatabase, now: () => number = Dat
           .where('token_hash', 'in', invitationHashes(token))
           .where((eb) => usableAt(now())(eb))
           .executeTakeFirst(),
-      );
-      return row && withoutHash(row);
-    },
+      ),
   };
 }
 
@@ -175,8 +167,4 @@ export function usableAt(now: number) {
       ]),
     ]);
   };
-}
-
-function withoutHash<R extends InvitationRow>({ token_hash, ...invitation }: R): Omit<R, 'token_hash'> {
-  return invitation;
 }

@@ -3,9 +3,9 @@ import { isLine } from '../../../schemas/keywords/line.js';
 import { GatewayError } from '../../errors.js';
 import type { Group } from '../accounts/account.js';
 import { maxNote } from '../accounts/member-admin.js';
-import { type Invitation, type People, type Person, rolesOf } from '../accounts/people.js';
+import { type People, type Person, rolesOf } from '../accounts/people.js';
 import { formState, get, post, postOnce, refused, type TenantCall, type UserCall } from '../page.js';
-import type { Role } from '../tables.js';
+import type { InvitationRow, Role } from '../tables.js';
 import { ConfirmPage } from './confirm.js';
 import { Page, ShownPage } from './document.js';
 import {
@@ -331,8 +331,8 @@ function TenantPeople({ q, people, after, before }: TenantPeopleList) {
   );
 }
 
-function OpenInvitations({ base, invitations }: { base: string; invitations: readonly Invitation[] }) {
-  const cancellation = ({ id, note }: Invitation) => (
+function OpenInvitations({ base, invitations }: { base: string; invitations: readonly InvitationRow[] }) {
+  const cancellation = ({ id, note }: InvitationRow) => (
     <Form action={`${base}/invitations/${id}/cancel`}>
       <button type="submit" class="small quiet-button">
         Cancel<span class="hidden"> the invitation for {note}</span>

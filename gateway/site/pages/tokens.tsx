@@ -95,11 +95,6 @@ async function createToken(call: UserCall) {
             : 'Who has it can read everything.'}
         </Notice>
         <CopyBox id="token" label="API token" text={token} />
-        <CopyBox
-          id="curl"
-          label="Try it"
-          text={`curl -H "Authorization: Bearer ${token}" ${site.baseUrl}/api/tenants`}
-        />
       </ShownPage>
     );
   } catch (error) {

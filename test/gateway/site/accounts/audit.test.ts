@@ -84,6 +84,7 @@ describe('site/accounts: the audit log', () => {
         const [invited, joined, ...others] = await noted();
         expect(invited).to.deep.equal([actor, 'member.invite', 'ten_1', { note: 'Ada', role: 'member' }]);
         expect(joined?.slice(0, 3)).to.deep.equal([`user:${ada.email}`, 'member.join', 'ten_1']);
+        expect(joined?.[3]).to.include({ role: 'member' });
         expect(others).to.deep.equal([
           [actor, 'member.invite', null, { note: 'Eve', role: 'operator', operator: true }],
           [actor, 'member.cancel_invite', null, { invitation: id, operator: true }],

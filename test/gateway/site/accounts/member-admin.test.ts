@@ -240,7 +240,7 @@ describe('site/accounts', () => {
         await addTenant();
         for (let n = 100; n < 160; n += 1) {
           const id = await connect.change((trx) =>
-            addAccount(trx, { email: `p${n}@example.com`, name: n === 130 ? 'Zoë 50%_' : '', password: '' }),
+            addAccount(trx, { email: `p${n}@example.com`, name: n === 130 ? 'ZOË 50%_' : '', password: '' }),
           );
           const row = { user_id: id, tenant_id: 'ten_1', created_at: n };
           await connect.run((db) => db.insertInto('connect_members').values(row).execute());
@@ -264,6 +264,7 @@ describe('site/accounts', () => {
         for (const [q, found] of [
           ['P13', 10],
           ['zo', 1],
+          ['ZOË', 1],
           ['%_', 1],
           ['_', 1],
           ['nobody', 0],
