@@ -1,6 +1,5 @@
 import { checkUrl, parseExemptOrigins } from '../download/url.js';
 import type { SigningSecrets } from '../signing/signing-secrets.js';
-import { createAuditLog } from './audit-log.js';
 import { createKeyInputs } from './inputs.js';
 import { addKey, createKeyChanges } from './key-changes.js';
 import { createKeyReads } from './key-reads.js';
@@ -8,7 +7,7 @@ import { createKey, noLimits, type TenantLimits } from './model.js';
 import { createPlanChanges } from './plans.js';
 import { type CheckRecipe, createRecipeChanges } from './recipe-changes.js';
 import type { KeyStore } from './store.js';
-import { addTenant, createTenantChanges, createWebhookChanges, findTenant } from './tenant-changes.js';
+import { addTenant, createTenantChanges, createWebhookChanges } from './tenant-changes.js';
 
 interface KeyAdminOptions {
   store: KeyStore;
@@ -64,11 +63,6 @@ export function createKeyAdmin(options: KeyAdminOptions) {
     ...createKeyChanges(store, inputs, signing, now),
     ...createRecipeChanges(store, compileRecipe, now),
     ...createWebhookChanges(parts, signing.webhooks),
-    audit: createAuditLog(
-      store,
-      (query) => inputs.audit.check(query),
-      async (name) => (await findTenant(store, name)).id,
-    ),
   };
 }
 

@@ -2,10 +2,9 @@ import type { Kysely } from 'kysely';
 import type { FieldsSchema } from '../../schemas/fields.js';
 import { parseSpan } from '../../schemas/keywords/future.js';
 import type { DatabaseKind } from '../database/database.js';
-import { requireValid } from '../errors.js';
-import { auditActions, auditText } from './audit-text.js';
+import type { AuditAction, AuditEntry } from './audit-text.js';
+import { auditActions } from './audit-text.js';
 import { containing } from './lists.js';
-import { type AuditAction, type AuditEntry, iso } from './model.js';
 import { keyId, pageSizeSchema, tenantName } from './schemas.js';
 import type { KeyTables } from './tables.js';
 
@@ -63,41 +62,4 @@ export async function readAudit(
   const rows = await query.execute();
   if (after !== undefined) rows.reverse();
   return rows.map((row) => ({ ...row, action: row.action as AuditAction, detail: JSON.parse(row.detail) }));
-}
-
-/** Where the log and the names of what it is about are read. */
-interface AuditStore {
-  audit(page: AuditPage): Promise<AuditEntry[]>;
-  tenantNames(ids: readonly string[]): Promise<Map<string, string>>;
-  keyLabels(ids: readonly string[]): Promise<Map<string, string | null>>;
-}
-
-export type AuditView = Awaited<ReturnType<ReturnType<typeof createAuditLog>>>['entries'][number];
-
-/** The log in words, newest first; `next` is the `before` of the next page, `previous` the `after` of the one before. */
-export function createAuditLog(
-  store: AuditStore,
-  check: (query: object) => Parameters<typeof requireValid<AuditQuery & { limit: number }>>[0],
-  tenantId: (name: string) => Promise<string>,
-) {
-  return async function audit(query: { [K in keyof AuditQuery]?: unknown } = {}) {
-    const { tenant, key, limit, ...filters } = requireValid(check(query));
-    const tenant_id = tenant === undefined ? undefined : await tenantId(tenant);
-    const found = await store.audit({ ...filters, tenant_id, key_id: key, limit: limit + 1 });
-    const isMore = found.length > limit;
-    const forward = filters.after === undefined;
-    const page = isMore ? (forward ? found.slice(0, limit) : found.slice(1)) : found;
-    const tenants = await store.tenantNames(page.flatMap(({ tenant_id }) => tenant_id ?? []));
-    const labels = await store.keyLabels(page.flatMap(({ key_id }) => key_id ?? []));
-    const entries = page.map((entry) => {
-      const tenant = tenants.get(entry.tenant_id ?? '') ?? null;
-      const label = labels.get(entry.key_id ?? '') ?? null;
-      return { ...entry, at: iso(entry.at), tenant, text: auditText(entry, { tenant, label }) };
-    });
-    return {
-      entries,
-      next: isMore || !forward ? (page.at(-1)?.id ?? null) : null,
-      previous: (forward ? filters.before !== undefined : isMore) ? (page[0]?.id ?? null) : null,
-    };
-  };
 }

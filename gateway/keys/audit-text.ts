@@ -1,5 +1,3 @@
-import type { AuditAction, AuditEntry } from './model.js';
-
 type Detail = Record<string, unknown>;
 
 /** What an entry is about, in words. */
@@ -11,8 +9,10 @@ interface Subject {
   detail: Detail;
 }
 
+type Words = string | ((of: Subject) => string);
+
 /** What each action was, behind its actor. In a text %tenant and %key are filled in, and its details follow. */
-const words: Record<AuditAction, string | ((of: Subject) => string)> = {
+const words = {
   'tenant.create': ({ tenant }) => `created the tenant ${tenant}`,
   'tenant.limits': 'changed limits of %tenant',
   'tenant.edit': 'edited the tenant %tenant',
@@ -63,7 +63,21 @@ const words: Record<AuditAction, string | ((of: Subject) => string)> = {
   'token.revoke': ({ detail }) => `revoked the API token ${textOf(detail.label)}`,
   'operator.reset': 'reset the password of an operator',
   'operator.notices_secret': "was shown the secret of the operator's notices",
-};
+} satisfies Record<string, Words>;
+
+export type AuditAction = keyof typeof words;
+
+/** Who did what. Only ever added to; never holds a secret. */
+export interface AuditEntry {
+  /** Rises in the order of the commits, so that it serves as the feed of changes too. */
+  id: number;
+  at: number;
+  actor: string;
+  action: AuditAction;
+  tenant_id: string | null;
+  key_id: string | null;
+  detail: Record<string, unknown>;
+}
 
 export const auditActions = Object.keys(words) as AuditAction[];
 
@@ -76,7 +90,7 @@ export function auditText(
   const key = label ? `the key ${label} (${key_id})` : `the key ${key_id}`;
   const group = tenant_id === null ? 'the operators' : name;
   // An action of a newer gateway is at least named.
-  const text = words[action] ?? action;
+  const text: Words = words[action] ?? action;
   if (typeof text !== 'string') return text({ tenant: name, key, group, detail });
   const filled = text.replace('%tenant', () => name).replace('%key', () => key);
   return filled + detailsOf(detail);

@@ -3,9 +3,9 @@ import { quote } from '../../schemas/quote.js';
 import { GatewayError, inputError, requireValid } from '../errors.js';
 import { endProblem, signUrl } from '../signing/signed-url.js';
 import { type SigningSecrets, signingSecretPrefix } from '../signing/signing-secrets.js';
+import type { AuditEntry } from './audit-text.js';
 import type { IssueOptions, KeyChanges, KeyInputs, RotateOptions, Unchecked } from './inputs.js';
 import {
-  type AuditEntry,
   createKey,
   differences,
   digestOf,

@@ -1,4 +1,5 @@
 import { GatewayError, requireValid } from '../errors.js';
+import { auditText } from './audit-text.js';
 import { findKey } from './key-changes.js';
 import type { TenantList } from './lists.js';
 import { iso, isoOrNull, type KeyView, parseKey, type TenantView, viewKey, viewTenant } from './model.js';
@@ -9,11 +10,10 @@ const dayMs = 86_400_000;
 /** A query as a caller sent it, before it is checked. */
 type Query = Readonly<Record<string, unknown>>;
 
-export type ListedTenant = Awaited<
-  ReturnType<ReturnType<typeof createKeyReads>['listTenants']>
->['tenants'][number];
-
-export type LimitUse = Awaited<ReturnType<ReturnType<typeof createKeyReads>['limitUse']>>;
+type Reads = ReturnType<typeof createKeyReads>;
+export type LimitUse = Awaited<ReturnType<Reads['limitUse']>>;
+export type AuditView = Awaited<ReturnType<Reads['audit']>>['entries'][number];
+export type ListedTenant = Awaited<ReturnType<Reads['listTenants']>>['tenants'][number];
 
 /** What people and programs read of tenants and keys. */
 export function createKeyReads({ store, inputs, now, defaults }: TenantParts) {
@@ -72,6 +72,28 @@ export function createKeyReads({ store, inputs, now, defaults }: TenantParts) {
 
     /** Over all tenants: those that are not revoked, newest first, unless the query says otherwise. */
     searchKeys: async (query: Query = {}) => readKeys(requireValid(inputs.keySearch.check(query)), 'desc'),
+
+    /** The log in words, newest first; `next` is the `before` of the next page, `previous` the `after` of the one before. */
+    async audit(query: object = {}) {
+      const { tenant, key, limit, ...filters } = requireValid(inputs.audit.check(query));
+      const tenant_id = tenant === undefined ? undefined : (await findTenant(store, tenant)).id;
+      const found = await store.audit({ ...filters, tenant_id, key_id: key, limit: limit + 1 });
+      const isMore = found.length > limit;
+      const forward = filters.after === undefined;
+      const page = isMore ? (forward ? found.slice(0, limit) : found.slice(1)) : found;
+      const tenants = await store.tenantNames(page.flatMap(({ tenant_id }) => tenant_id ?? []));
+      const labels = await store.keyLabels(page.flatMap(({ key_id }) => key_id ?? []));
+      const entries = page.map((entry) => {
+        const tenant = tenants.get(entry.tenant_id ?? '') ?? null;
+        const label = labels.get(entry.key_id ?? '') ?? null;
+        return { ...entry, at: iso(entry.at), tenant, text: auditText(entry, { tenant, label }) };
+      });
+      return {
+        entries,
+        next: isMore || !forward ? (page.at(-1)?.id ?? null) : null,
+        previous: (forward ? filters.before !== undefined : isMore) ? (page[0]?.id ?? null) : null,
+      };
+    },
 
     key: async (id: string): Promise<KeyView> => viewKey(await findKey(store, id), now()),
 

@@ -31,29 +31,30 @@ export interface KeyList extends ListPage {
   now: number;
 }
 
-/** What a tenant's calls came to since a day, and when one of its keys was last used. */
-export interface TenantFigures {
-  calls: number;
-  errors: number;
-  cpu_ms: number;
-  last_used_at: number | null;
-}
-
 /** Lists of tenants and keys, filtered and sorted by the database. */
 export function createLists({ run, kind }: Access<KeyTables>) {
   return {
     tenants: (list: TenantList) =>
       run(async (db) => {
         const { rows: ids, ...ways } = await readPage(db, tenantQuery(kind, list), list);
-        const [rows, figures] = await Promise.all([
-          ids.length === 0 ? [] : selectTenants(db).where('tenants.id', 'in', ids).execute(),
-          readFigures(db, ids, list.since),
-        ]);
-        const byId = new Map(rows.map((row) => [row.id, tenantOf(row)]));
-        const found = ids.flatMap((id) => {
-          const [tenant, its] = [byId.get(id), figures.get(id)];
-          return tenant && its ? { tenant, figures: its } : [];
-        });
+        if (ids.length === 0) return { rows: [], ...ways };
+        const rows = await selectTenants(db)
+          .leftJoin(figuresSince(list.since, ids).as('figures'), 'figures.tenant', 'tenants.id')
+          .select(({ fn, lit }) => [
+            fn.coalesce('figures.calls', lit(0)).as('calls'),
+            fn.coalesce('figures.errors', lit(0)).as('errors'),
+            fn.coalesce('figures.cpu_ms', lit(0)).as('cpu_ms'),
+            lastUsed.as('last_used_at'),
+          ])
+          .where('tenants.id', 'in', ids)
+          .execute();
+        const byId = new Map(rows.map((row) => [row.id, row]));
+        const found = ids
+          .flatMap((id) => byId.get(id) ?? [])
+          .map((row) => {
+            const { calls, errors, cpu_ms, last_used_at } = row;
+            return { tenant: tenantOf(row), figures: { calls, errors, cpu_ms, last_used_at } };
+          });
         return { rows: found, ...ways };
       }),
 
@@ -157,7 +158,10 @@ export function containing(kind: DatabaseKind, text: string, columns: readonly s
 
 const anyOf = (conditions: readonly RawBuilder<unknown>[]) => sql`(${sql.join(conditions, sql` or `)})`;
 
-const lastUsed = sql`(select max(keys.last_used_at) from keys where keys.tenant_id = tenants.id)`;
+/** When one of its keys was last used. */
+const lastUsed = sql<
+  number | null
+>`(select max(keys.last_used_at) from keys where keys.tenant_id = tenants.id)`;
 
 function tenantQuery(kind: DatabaseKind, { q, state, plan, sort, since }: TenantList): ListQuery {
   const where: RawBuilder<unknown>[] = [];
@@ -165,7 +169,7 @@ function tenantQuery(kind: DatabaseKind, { q, state, plan, sort, since }: Tenant
   if (state !== undefined)
     where.push(sql`(suspended_at is ${state === 'active' ? sql`null` : sql`not null`})`);
   if (plan !== undefined) where.push(sql`tenants.plan = ${plan}`);
-  const counted = sql`tenants left join (${figuresSince(since)}) as figures on figures.tenant = tenants.id`;
+  const counted = sql`tenants left join ${figuresSince(since)} as figures on figures.tenant = tenants.id`;
   const values: Record<TenantList['sort'], RawBuilder<unknown>> = {
     name: sql`tenants.name`,
     created_at: sql`tenants.created_at`,
@@ -187,24 +191,13 @@ function tenantQuery(kind: DatabaseKind, { q, state, plan, sort, since }: Tenant
 
 /** Sums of tenants' calls since a day. */
 function figuresSince(since: string, tenants?: readonly string[]) {
-  return sql`
+  return sql<Record<'calls' | 'errors' | 'cpu_ms', number> & { tenant: string }>`(
     select tenant, cast(sum(calls) as bigint) as calls, cast(round(sum(cpu_ms)) as bigint) as cpu_ms,
       cast(sum(errors_client + errors_limited + errors_server) as bigint) as errors
     from usage_rollup where service = '' and day >= ${since}
       ${tenants ? sql`and tenant in (${sql.join(tenants)})` : sql``}
     group by tenant
-  `;
-}
-
-async function readFigures(db: Kysely<KeyTables>, tenants: readonly string[], since: string) {
-  if (tenants.length === 0) return new Map<string, TenantFigures>();
-  const { rows } = await sql<TenantFigures & { id: string }>`
-    select tenants.id, coalesce(calls, 0) as calls, coalesce(errors, 0) as errors, coalesce(cpu_ms, 0) as cpu_ms,
-      ${lastUsed} as last_used_at
-    from tenants left join (${figuresSince(since, tenants)}) as figures on figures.tenant = tenants.id
-    where tenants.id in (${sql.join(tenants)})
-  `.execute(db);
-  return new Map(rows.map(({ id, ...figures }) => [id, figures]));
+  )`;
 }
 
 /** The part of a secret that is stored as it is, e.g. `hg_Ab3d`. */

@@ -140,59 +140,6 @@ export type FoundKey = { key: Key; tenant: Tenant };
 /** What a look-up by hash brings. */
 export type FoundSecret = FoundKey & { secret: Pick<Secret, 'hash' | 'expires_at' | 'ended_at'> };
 
-export type AuditAction =
-  | 'tenant.create'
-  | 'tenant.limits'
-  | 'tenant.edit'
-  | 'tenant.rename'
-  | 'tenant.suspend'
-  | 'tenant.resume'
-  | 'tenant.delete'
-  | 'tenant.webhook_secret'
-  | 'tenant.rotate_webhook_secret'
-  | 'key.issue'
-  | 'key.rotate'
-  | 'key.end_grace'
-  | 'key.revoke'
-  | 'key.edit'
-  | 'key.pause'
-  | 'key.resume'
-  | 'key.signing_secret'
-  | 'key.rotate_signing'
-  | 'plan.put'
-  | 'plan.delete'
-  | 'recipe.put'
-  | 'recipe.delete'
-  | 'member.invite'
-  | 'member.cancel_invite'
-  | 'member.join'
-  | 'member.remove'
-  | 'member.role'
-  | 'account.sign_in'
-  | 'account.sign_in_failed'
-  | 'account.change_password'
-  | 'account.connect'
-  | 'account.end_session'
-  | 'account.recovery_code'
-  | 'account.rename'
-  | 'account.second_factor'
-  | 'token.create'
-  | 'token.revoke'
-  | 'operator.reset'
-  | 'operator.notices_secret';
-
-/** Who did what. Only ever added to; never holds a secret. */
-export interface AuditEntry {
-  /** Rises in the order of the commits, so that it serves as the feed of changes too. */
-  id: number;
-  at: number;
-  actor: string;
-  action: AuditAction;
-  tenant_id: string | null;
-  key_id: string | null;
-  detail: Record<string, unknown>;
-}
-
 export type KeyState = 'active' | 'paused' | 'expired' | 'revoked';
 
 /** The weight of a tenant for which nothing is set. */

@@ -43,22 +43,18 @@ type TenantRead = Selectable<TenantRow> & Record<PlanColumn, number | null>;
 export function tenantOf(row: TenantRead): Tenant {
   const { id, name, created_at, webhook_version, webhook_rotated_at, own_weight: weight } = row;
   const { suspended_at, external_id, note, notice_url } = row;
-  const plan = row.plan === null ? null : planOfTenant(row.plan, row);
-  return {
-    ...{ id, name, created_at, limits: limitsOf(row), weight, plan },
-    ...{ webhook_version, webhook_rotated_at, suspended_at, external_id, note, notice_url },
-  };
-}
-
-function planOfTenant(name: string, row: Record<PlanColumn, number | null>): NonNullable<Tenant['plan']> {
-  const limits: TenantLimits = {
+  const planned: TenantLimits = {
     rate: row.plan_rate,
     burst: row.plan_burst,
     monthly_quota: row.plan_monthly_quota,
     in_flight: row.plan_in_flight,
     monthly_cpu_ms: row.plan_monthly_cpu_ms,
   };
-  return { name, limits, weight: row.plan_weight };
+  const plan = row.plan === null ? null : { name: row.plan, limits: planned, weight: row.plan_weight };
+  return {
+    ...{ id, name, created_at, limits: limitsOf(row), weight, plan },
+    ...{ webhook_version, webhook_rotated_at, suspended_at, external_id, note, notice_url },
+  };
 }
 
 function limitsOf({ rate, burst, monthly_quota, in_flight, monthly_cpu_ms }: TenantLimits): TenantLimits {

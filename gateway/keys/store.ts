@@ -1,17 +1,10 @@
-import { type Kysely, type QueryExecutorProvider, type Selectable, sql } from 'kysely';
+import { type Kysely, type QueryExecutorProvider, type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Access, DatabaseKind } from '../database/database.js';
 import { givenRows, rowsPerTransaction, slices } from '../database/rows.js';
 import { type AuditPage, readAudit } from './audit-log.js';
+import type { AuditEntry } from './audit-text.js';
 import { createLists } from './lists.js';
-import {
-  type AuditEntry,
-  defaultWeight,
-  type Key,
-  type Plan,
-  type Recipe,
-  type Secret,
-  type Tenant,
-} from './model.js';
+import { defaultWeight, type Key, type Plan, type Recipe, type Secret, type Tenant } from './model.js';
 import {
   findKeys,
   findSecrets,
@@ -209,6 +202,16 @@ async function countContents(db: Kysely<KeyTables>, tenant_id: string) {
 
 /** What may be read of tenants, keys and their audit log. */
 function createReads({ run, kind }: Access<KeyTables>) {
+  async function readNames<Name>(
+    ids: readonly string[],
+    query: (given: RawBuilder<unknown>) => RawBuilder<unknown>,
+  ) {
+    if (ids.length === 0) return new Map<string, Name>();
+    const named = query(sql.join([...new Set(ids)])).$castTo<{ id: string; name: Name }>();
+    const { rows } = await run((db) => named.execute(db));
+    return new Map(rows.map(({ id, name }) => [id, name]));
+  }
+
   return {
     tenant: (name: string) => run((db) => readTenant(db, name)),
     /** How much of each kind a tenant has. */
@@ -244,27 +247,19 @@ function createReads({ run, kind }: Access<KeyTables>) {
     },
     audit: (page: AuditPage): Promise<AuditEntry[]> => run((db) => readAudit(db, kind, page)),
     /** By id, those that were deleted too, which is said behind their names. */
-    async tenantNames(ids: readonly string[]): Promise<Map<string, string>> {
-      const given = [...new Set(ids)];
-      if (given.length === 0) return new Map();
-      const rows = await run((db) =>
-        db.selectFrom('tenants').select(['id', 'name']).where('id', 'in', given).execute(),
-      );
-      const former = await run((db) =>
-        db.selectFrom('former_tenants').select(['id', 'name']).where('id', 'in', given).execute(),
-      );
-      const gone = former.map(({ id, name }) => [id, `${name} (deleted)`] as const);
-      return new Map([...gone, ...rows.map(({ id, name }) => [id, name] as const)]);
-    },
+    tenantNames: (ids: readonly string[]) =>
+      readNames<string>(
+        ids,
+        (given) => sql`
+          select id, name from tenants where id in (${given}) union all
+          select id, name || ' (deleted)' from former_tenants where id in (${given})`,
+      ),
     /** Of the keys that are still there, by id. */
-    async keyLabels(ids: readonly string[]): Promise<Map<string, string | null>> {
-      const given = [...new Set(ids)];
-      if (given.length === 0) return new Map();
-      const rows = await run((db) =>
-        db.selectFrom('keys').select(['id', 'label']).where('id', 'in', given).execute(),
-      );
-      return new Map(rows.map(({ id, label }) => [id, label]));
-    },
+    keyLabels: (ids: readonly string[]) =>
+      readNames<string | null>(
+        ids,
+        (given) => sql`select id, label as name from keys where id in (${given})`,
+      ),
     lastChange: (): Promise<Change | undefined> =>
       run((db) => selectChanges(db).orderBy('id', 'desc').limit(1).executeTakeFirst()),
     /** Changes from this id on, that one included, oldest first. */

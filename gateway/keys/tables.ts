@@ -1,6 +1,7 @@
 import { type Generated, type Kysely, sql } from 'kysely';
 import type { DatabaseKind } from '../database/database.js';
-import type { AuditEntry, Key, KeyLimits, Plan, Recipe, Secret, Tenant, TenantLimits } from './model.js';
+import type { AuditEntry } from './audit-text.js';
+import type { Key, KeyLimits, Plan, Recipe, Secret, Tenant, TenantLimits } from './model.js';
 
 /** The same on both databases: times are integers (ms since 1970), lists and objects are JSON text. */
 export type KeyTables = {

@@ -1,9 +1,9 @@
 import { quote } from '../../schemas/quote.js';
 import { GatewayError, inputError, requireValid } from '../errors.js';
 import { type DerivedSecrets, operatorReceiver } from '../signing/signing-secrets.js';
+import type { AuditEntry } from './audit-text.js';
 import type { KeyInputs, TenantChanges, Unchecked } from './inputs.js';
 import {
-  type AuditEntry,
   differences,
   iso,
   newTenant,

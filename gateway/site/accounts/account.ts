@@ -4,7 +4,7 @@ import type { Kysely, Transaction } from 'kysely';
 import { quote } from '../../../schemas/quote.js';
 import { isDuplicate } from '../../database/store-error.js';
 import { GatewayError } from '../../errors.js';
-import type { AuditEntry } from '../../keys/model.js';
+import type { AuditEntry } from '../../keys/audit-text.js';
 import { openAuditLog } from '../../keys/store.js';
 import type { SiteDatabase, SiteTables } from '../tables.js';
 

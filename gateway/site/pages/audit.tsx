@@ -1,5 +1,5 @@
-import type { AuditView } from '../../keys/audit-log.js';
 import { auditActions } from '../../keys/audit-text.js';
+import type { AuditView } from '../../keys/key-reads.js';
 import { isTenantName } from '../../keys/schemas.js';
 import { auditColumns } from '../../usage/csv.js';
 import { get, type PageCall } from '../page.js';

@@ -1,4 +1,5 @@
-import type { AuditEntry, Key, Plan, Secret, TenantLimits } from '../../../gateway/keys/model.js';
+import type { AuditEntry } from '../../../gateway/keys/audit-text.js';
+import type { Key, Plan, Secret, TenantLimits } from '../../../gateway/keys/model.js';
 import { digestOf, iso, noKeyLimits, noLimits } from '../../../gateway/keys/model.js';
 import type { KeyRow, TenantRow } from '../../../gateway/keys/tables.js';
 import { type Draw, drawCompanies, labels } from './draw.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createKeyAdmin, type KeyAdmin } from '../../../gateway/keys/admin.js';
+import type { AuditAction } from '../../../gateway/keys/audit-text.js';
 import { auditActions, auditText } from '../../../gateway/keys/audit-text.js';
-import type { AuditAction } from '../../../gateway/keys/model.js';
 import { onEachDatabase } from '../databases.js';
 import { signing } from '../signing/signing.js';
 import { compileRecipe } from './recipe-compiler.js';
