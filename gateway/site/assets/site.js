@@ -84,18 +84,6 @@ function openDialogs() {
   }
 }
 
-/** "/" leads to the search field, where nothing is being typed. */
-function focusSearch() {
-  const field = document.querySelector('.top input[type="search"]');
-  document.addEventListener('keydown', (event) => {
-    const isTyping = event.target.closest('input, textarea, select, dialog');
-    if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (!field) return;
-    event.preventDefault();
-    field.focus();
-  });
-}
-
 /** A button in each form with passwords that shows what was typed. */
 function enableShowing() {
   for (const form of document.forms) {
@@ -160,5 +148,4 @@ enableTips();
 reportMissingPictures();
 sendOnce();
 openDialogs();
-focusSearch();
 refreshRegularly();

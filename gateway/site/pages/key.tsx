@@ -1,6 +1,5 @@
 import { inputError } from '../../errors.js';
-import { type KeyView, viewKey } from '../../keys/model.js';
-import { keySchema, limitsSchema } from '../../keys/schemas.js';
+import { type KeyView, viewKey, viewTenant } from '../../keys/model.js';
 import { dayOf } from '../../usage/store.js';
 import { formState, get, type KeyCall, post, postOnce, refused } from '../page.js';
 import { type Service, servicesFor } from '../site.js';
@@ -10,7 +9,6 @@ import {
   Changes,
   Choices,
   Facts,
-  Field,
   Form,
   formatAgo,
   formatCount,
@@ -21,8 +19,8 @@ import {
   State,
   Table,
 } from './elements.js';
-import { newKeyPage, readKeyForm, ScopeChecks } from './keys.js';
-import { SuspendedNotice } from './settings.js';
+import { KeyFields, newKeyPage, readKeyForm } from './keys.js';
+import { LimitFields, limitsText, readLimits, SuspendedNotice } from './settings.js';
 import { SigningPanel } from './signed-urls.js';
 import { daysAgo, formatShare, Stats } from './traffic.js';
 
@@ -31,12 +29,6 @@ const graces = [
   ['3600', 'In 1 hour'],
   ['86400', 'In 24 hours'],
   ['604800', 'In 7 days'],
-] as const;
-
-const keyLimits = [
-  ['rate', 'Calls a second'],
-  ['monthly_quota', 'Calls a month'],
-  ['monthly_cpu_ms', 'Milliseconds of CPU a month'],
 ] as const;
 
 /** What can be done to a key in one step, with what it says after. */
@@ -75,14 +67,16 @@ async function takeStep({ site: { admin }, key: { id }, actor }: KeyCall, step: 
 
 async function editKey(call: KeyCall) {
   const { site, form, key, actor } = call;
-  const texts = keyLimits.map(([field]) => [field, form.get(field)?.trim() ?? ''] as const);
-  const limits = site.admin.inputs.limits.coerce(new Map(texts.filter(([, text]) => text !== '')));
-  const none = { rate: null, monthly_quota: null, monthly_cpu_ms: null };
+  const { rate, monthly_quota, monthly_cpu_ms } = readLimits(site, form);
   const { label = null, scopes = null, expires_at = null } = readKeyForm(form);
   // The form has the day of the expiry alone: where that is the same, so is its time.
   const expiry = expires_at === dayIn(key.expires_at) ? {} : { expires_at };
   try {
-    await site.admin.editKey(key.id, { label, scopes, ...expiry, ...none, ...limits }, actor);
+    await site.admin.editKey(
+      key.id,
+      { label, scopes, ...expiry, rate, monthly_quota, monthly_cpu_ms },
+      actor,
+    );
     return { redirect: `/keys/${key.id}?done=edit` };
   } catch (error) {
     return refused(formState(error, form, 'label'), await keyPage(call));
@@ -211,14 +205,14 @@ async function keyPage(call: KeyCall) {
       <SuspendedNotice tenant={tenant} />
       <Stats
         stats={[
-          {
-            name: 'Calls, 30 days',
-            value: formatCount(key.month.calls),
-            note: `${formatCount(key.week.calls)} in the last 7 days`,
-          },
-          { name: 'Errors, 30 days', value: formatShare(key.month.errors, key.month.calls) },
-          { name: 'CPU, 30 days', value: formatDuration(key.month.cpu_ms) },
-          { name: 'Last used', value: <Moment at={key.last_used_at} none="never" /> },
+          [
+            'Calls, 30 days',
+            formatCount(key.month.calls),
+            `${formatCount(key.week.calls)} in the last 7 days`,
+          ],
+          ['Errors, 30 days', formatShare(key.month.errors, key.month.calls)],
+          ['CPU, 30 days', formatDuration(key.month.cpu_ms)],
+          ['Last used', <Moment key="used" at={key.last_used_at} none="never" />],
         ]}
       />
       {lives && (
@@ -259,17 +253,13 @@ async function keyPage(call: KeyCall) {
 }
 
 function KeyFacts({ keyView: key, tenant }: { keyView: KeyView; tenant: string }) {
-  const own = keyLimits.flatMap(([field, label]) => {
-    const value = key.limits[field];
-    return value === null ? [] : `${label}: ${formatCount(value)}`;
-  });
   const calls = `/tenants/${tenant}/requests?key=${key.id}`;
   return (
     <Facts
       facts={{
         Id: <code>{key.id}</code>,
         'May call': <Scopes scopes={key.scopes} />,
-        'Limits of its own': own.join(', ') || 'none below the tenant’s',
+        'Limits of its own': limitsText(key.limits) || 'none below the tenant’s',
         Created: <Moment at={key.created_at} />,
         Expires: <Moment at={key.expires_at} none="never" />,
         Paused: key.paused_at && <Moment at={key.paused_at} />,
@@ -285,35 +275,16 @@ function KeyFacts({ keyView: key, tenant }: { keyView: KeyView; tenant: string }
   );
 }
 
-function EditForm({ call: { key }, services }: { call: KeyCall; services: readonly Service[] }) {
+function EditForm({ call, services }: { call: KeyCall; services: readonly Service[] }) {
+  const { site, tenant, key } = call;
+  const { in_force } = viewTenant(tenant, site.defaults);
   return (
     <Changes>
       <section class="panel">
         <h2>Edit</h2>
         <Form action={`/keys/${key.id}`}>
-          <Field
-            name="label"
-            label="Label"
-            maxLength={keySchema.properties.label.line}
-            value={key.label ?? ''}
-          />
-          <ScopeChecks services={services} chosen={key.scopes} />
-          <Field
-            name="expires_at"
-            label="Expires"
-            type="date"
-            placeholder="2030-01-31"
-            value={dayIn(key.expires_at) ?? ''}
-            hint="The key stops working when this day begins in UTC. Empty: it never expires."
-          />
-          <div class="row">
-            {keyLimits.map(([field, label]) => {
-              const { minimum: min, maximum: max } = limitsSchema.properties[field];
-              const value = String(key.limits[field] ?? '');
-              const own = { name: field, label, value, min, max, type: 'number', step: '1' } as const;
-              return <Field key={field} {...own} placeholder="as the tenant" />;
-            })}
-          </div>
+          <KeyFields services={services} label={key.label} scopes={key.scopes} day={dayIn(key.expires_at)} />
+          <LimitFields own={key.limits} inherited={(field) => in_force[field].value} />
           <button type="submit">Save</button>
         </Form>
       </section>

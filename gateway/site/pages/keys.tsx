@@ -1,6 +1,7 @@
 import { useContext } from 'preact/hooks';
 import type { IssueOptions } from '../../keys/inputs.js';
 import { type KeyView, knownScopes, scopeAllows } from '../../keys/model.js';
+import { keySchema } from '../../keys/schemas.js';
 import { recipesFolder } from '../../plugins/paths.js';
 import { get, readList, type TenantCall, type UserCall } from '../page.js';
 import { type Service, servicesFor } from '../site.js';
@@ -9,6 +10,7 @@ import {
   type Column,
   CopyBox,
   Empty,
+  Field,
   Moment,
   Notice,
   Scopes,
@@ -116,8 +118,37 @@ export function KeyTable({ label, keys, sorting, withTenant }: KeyTableProps) {
   return <Table label={label} rows={keys} columns={columns} sorting={sorting} />;
 }
 
+/** What a form sets of a key: of a new one, or of one that has this. */
+export function KeyFields(props: {
+  services: readonly Service[];
+  label?: string | null;
+  scopes?: readonly string[] | null;
+  day?: string | null;
+}) {
+  return (
+    <>
+      <Field
+        name="label"
+        label="Label"
+        maxLength={keySchema.properties.label.line}
+        value={props.label ?? ''}
+        hint="Who or what uses it, such as “billing, production”."
+      />
+      <ScopeChecks services={props.services} chosen={props.scopes ?? null} />
+      <Field
+        name="expires_at"
+        label="Expires"
+        type="date"
+        placeholder="2030-01-31"
+        value={props.day ?? ''}
+        hint="The key stops working when this day begins in UTC. Empty: it never expires."
+      />
+    </>
+  );
+}
+
 /** What a key may call, as boxes to tick. */
-export function ScopeChecks(props: { services: readonly Service[]; chosen: readonly string[] | null }) {
+function ScopeChecks(props: { services: readonly Service[]; chosen: readonly string[] | null }) {
   const { services, chosen } = props;
   const { values, problems } = useContext(ViewContext).form;
   const isChosen = (scope: string) =>

@@ -32,7 +32,7 @@ export function SearchForm({ label, name = 'q' }: { label: string; name?: string
           aria-label={label}
           placeholder={label}
         />
-        <button type="submit" class="small quiet-button">
+        <button type="submit" class="quiet-button">
           Search
         </button>
       </form>

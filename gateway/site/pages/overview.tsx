@@ -101,42 +101,27 @@ function Health({ facts }: { facts: readonly HealthFact[] }) {
   );
 }
 
-interface Step {
-  text: string;
-  hint: string;
-  href: string;
-  done: boolean;
-}
-
 /** What an operator does first, and how far that is. */
-async function firstSteps({ admin, apiUrl }: PageCall['site']): Promise<Step[]> {
+async function firstSteps({ admin, apiUrl }: PageCall['site']) {
   const { tenants } = await admin.listTenants({ limit: 1 });
   const { keys } = await admin.searchKeys({ state: 'all', sort: 'last_used_at', order: 'desc', limit: 1 });
-  const [tenant] = tenants;
-  const ofTenant = tenant ? `/tenants/${tenant.name}` : '/tenants/new';
+  const [tenant, key] = [tenants[0], keys[0]];
+  const page = tenant ? `/tenants/${tenant.name}` : '/tenants/new';
+  const own = 'A customer or a team: it owns keys, and limits and usage are its own.';
+  const call = `Send it to ${apiUrl} with the key; it is counted here within seconds.`;
   return [
-    {
-      text: 'Create a tenant',
-      hint: 'A customer or a team: it owns keys, and limits and usage are its own.',
-      href: '/tenants/new',
-      done: tenant !== undefined,
-    },
+    { text: 'Create a tenant', hint: own, href: '/tenants/new', done: tenant !== undefined },
     {
       text: 'Issue a key',
       hint: 'It is shown once, with a line to try it.',
-      href: `${ofTenant}#issue`,
-      done: keys.length > 0,
+      href: `${page}#issue`,
+      done: key !== undefined,
     },
-    {
-      text: 'Make a call',
-      hint: `Send it to ${apiUrl} with the key; it is counted here within seconds.`,
-      href: ofTenant,
-      done: keys.some(({ last_used_at }) => last_used_at !== null),
-    },
+    { text: 'Make a call', hint: call, href: page, done: typeof key?.last_used_at === 'string' },
   ];
 }
 
-function FirstSteps({ steps }: { steps: readonly Step[] }) {
+function FirstSteps({ steps }: { steps: Awaited<ReturnType<typeof firstSteps>> }) {
   return (
     <section class="panel">
       <h2>First steps</h2>

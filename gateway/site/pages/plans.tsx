@@ -49,7 +49,10 @@ async function savePlan({ site, form, actor }: UserCall, name: string, page: Ret
 }
 
 /** What holds where a plan leaves a limit open. */
-const inheritedOf = ({ site }: UserCall) => ({ ...site.defaults, weight: defaultWeight });
+const inheritedOf =
+  ({ site }: UserCall) =>
+  (field: LimitField) =>
+    field === 'weight' ? defaultWeight : site.defaults[field];
 
 async function plansPage(call: UserCall) {
   const plans = await call.site.admin.plans();
@@ -57,7 +60,7 @@ async function plansPage(call: UserCall) {
   const shown =
     (field: LimitField) =>
     ({ limits, weight }: PlanView) =>
-      limitText(field, (field === 'weight' ? weight : limits[field]) ?? inherited[field]);
+      limitText(field, (field === 'weight' ? weight : limits[field]) ?? inherited(field));
   return (
     <Page title="Plans">
       <p class="lead">
@@ -97,7 +100,7 @@ async function plansPage(call: UserCall) {
               maxLength={tenantName.maxLength}
               hint="Such as free or team."
             />
-            <LimitFields own={{ limits: noLimits, weight: null }} inherited={inheritedOf(call)} />
+            <LimitFields own={{ ...noLimits, weight: null }} inherited={inherited} />
             <button type="submit">Add plan</button>
           </Form>
         </section>
@@ -120,7 +123,7 @@ function planPage(call: UserCall, plan: Awaited<ReturnType<typeof findPlan>>) {
         Changed <Moment at={plan.updated_at} />. A change holds for every tenant that has this plan.
       </p>
       <Form action={`/plans/${name}`}>
-        <LimitFields own={plan} inherited={inheritedOf(call)} />
+        <LimitFields own={{ ...plan.limits, weight: plan.weight }} inherited={inheritedOf(call)} />
         <button type="submit">Save plan</button>
       </Form>
       <Changes>

@@ -1,6 +1,6 @@
 import { inputError } from '../../errors.js';
 import { countsOf } from '../../keys/audit-text.js';
-import { noLimits, originOf, type Tenant, type TenantView, viewTenant } from '../../keys/model.js';
+import { noLimits, originOf, type TenantView, viewTenant } from '../../keys/model.js';
 import { limitsSchema, tenantName } from '../../keys/schemas.js';
 import { formState, get, post, refused, type TenantCall } from '../page.js';
 import type { Site } from '../site.js';
@@ -108,10 +108,16 @@ export function readLimits({ admin }: Pick<Site, 'admin'>, form: ReadonlyMap<str
   return { ...noLimits, weight: null, ...given };
 }
 
-/** The fields of all limits; `inherited` is what holds where one is left empty. */
+/** Those that are set, in words. */
+export function limitsText(limits: Partial<Record<LimitField, number | null>>): string {
+  const set = groups.flatMap(([, fields]) => fields).filter(([field]) => limits[field] != null);
+  return set.map(([field, label]) => `${label}: ${limitText(field, limits[field] ?? null)}`).join(', ');
+}
+
+/** The fields of those limits that `own` has; `inherited` is what holds where one is left empty. */
 export function LimitFields(props: {
-  own: Pick<Tenant, 'limits' | 'weight'>;
-  inherited: Readonly<Record<LimitField, number | null>>;
+  own: Partial<Record<LimitField, number | null>>;
+  inherited: (field: LimitField) => number | null;
 }) {
   const { own, inherited } = props;
   return groups.map(([title, fields]) => (
@@ -119,10 +125,11 @@ export function LimitFields(props: {
       <legend>{title}</legend>
       <div class="row">
         {fields.map(([field, label, hint]) => {
+          if (own[field] === undefined) return null;
           const { minimum: min, maximum: max } = limitsSchema.properties[field];
-          const value = String((field === 'weight' ? own.weight : own.limits[field]) ?? '');
-          const placeholder = limitText(field, inherited[field]);
           const bounds = { type: 'number', step: '1', min, max } as const;
+          const value = String(own[field] ?? '');
+          const placeholder = limitText(field, inherited(field));
           return <Field key={field} name={field} {...bounds} {...{ label, hint, value, placeholder }} />;
         })}
       </div>
@@ -217,9 +224,6 @@ function Administration(props: { call: TenantCall; plans: readonly string[]; con
   const base = `/tenants/${tenant.name}/settings`;
   const options = [['', 'None'], ...plans.map((name) => [name, name] as const)] as const;
   const { in_force } = viewTenant({ ...tenant, limits: noLimits, weight: null }, site.defaults);
-  const inherited = Object.fromEntries(
-    Object.entries(in_force).map(([field, { value }]) => [field, value]),
-  ) as Record<LimitField, number | null>;
   return (
     <>
       <section class="panel">
@@ -232,7 +236,10 @@ function Administration(props: { call: TenantCall; plans: readonly string[]; con
           {plans.length > 0 && (
             <Choices name="plan" label="Plan" value={tenant.plan?.name ?? ''} options={options} />
           )}
-          <LimitFields own={tenant} inherited={inherited} />
+          <LimitFields
+            own={{ ...tenant.limits, weight: tenant.weight }}
+            inherited={(field) => in_force[field].value}
+          />
           <button type="submit">Save limits</button>
         </Form>
       </section>

@@ -1,9 +1,8 @@
-import { keySchema } from '../../keys/schemas.js';
 import { formState, get, postOnce, readList, refused, type TenantCall } from '../page.js';
 import { type Service, servicesFor } from '../site.js';
 import { Page } from './document.js';
-import { Changes, Empty, Field, Form } from './elements.js';
-import { KeyTable, keyStates, newKeyPage, readKeyForm, ScopeChecks } from './keys.js';
+import { Changes, Empty, Form } from './elements.js';
+import { KeyFields, KeyTable, keyStates, newKeyPage, readKeyForm } from './keys.js';
 import { Chips, Pager, readListQuery, SearchForm } from './lists.js';
 import { redirectSecret } from './search.js';
 import { SuspendedNotice, Suspension } from './settings.js';
@@ -88,20 +87,7 @@ function IssueForm({ tenant, services }: { tenant: string; services: readonly Se
       <section class="panel" id="issue">
         <h2>Issue a key</h2>
         <Form action={`/tenants/${tenant}/keys`} once>
-          <Field
-            name="label"
-            label="Label"
-            maxLength={keySchema.properties.label.line}
-            hint="Who or what uses it, such as “billing, production”."
-          />
-          <ScopeChecks services={services} chosen={null} />
-          <Field
-            name="expires_at"
-            label="Expires"
-            type="date"
-            placeholder="2030-01-31"
-            hint="The key stops working when this day begins in UTC. Empty: it never expires."
-          />
+          <KeyFields services={services} />
           <button type="submit">Issue key</button>
         </Form>
       </section>

@@ -13,7 +13,6 @@ import {
   Table,
 } from './elements.js';
 import { Chips, Pager, readListQuery, SearchForm } from './lists.js';
-import { limitText } from './settings.js';
 import { formatShare } from './traffic.js';
 
 const tenantsShown = 50;
@@ -107,18 +106,6 @@ async function tenantsPage({ site, query }: PageCall) {
             cell: ({ last_used_at }) => <Moment at={last_used_at} none="never" />,
           },
           { head: 'Plan', priority: 3, cell: ({ plan }) => plan ?? <span class="quiet">none</span> },
-          {
-            head: 'Calls a second',
-            number: true,
-            priority: 3,
-            cell: ({ in_force }) => limitText('rate', in_force.rate.value),
-          },
-          {
-            head: 'Calls a month',
-            number: true,
-            priority: 3,
-            cell: ({ in_force }) => limitText('monthly_quota', in_force.monthly_quota.value),
-          },
           {
             head: 'Created',
             sort: 'created_at',

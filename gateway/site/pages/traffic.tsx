@@ -24,17 +24,13 @@ export function fillDays(rows: readonly DayFigures[], now: number, count: number
   });
 }
 
-interface Stat {
-  name: string;
-  value: ComponentChildren;
-  /** What to compare it with. */
-  note?: string;
-}
+/** A figure by its name, and what to compare it with. */
+type Stat = readonly [name: string, value: ComponentChildren, note?: string];
 
 export function Stats({ stats }: { stats: readonly Stat[] }) {
   return (
     <dl class="stats">
-      {stats.map(({ name, value, note }) => (
+      {stats.map(([name, value, note]) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>{value}</dd>
@@ -53,29 +49,18 @@ export function Traffic({ rows, now }: { rows: readonly DayFigures[]; now: numbe
   const sum = (field: 'calls' | 'errors' | 'limited' | 'cpu_ms') =>
     before.reduce((total, day) => total + day[field], 0);
   const passed = (now % dayMs) / dayMs;
-  const usually = (field: 'calls' | 'limited' | 'cpu_ms') => (sum(field) / before.length) * passed;
-  const usual = before.flatMap(({ p95_ms }) => p95_ms ?? []).sort((a, b) => a - b);
-  const median = usual[Math.floor(usual.length / 2)];
+  const usual = (field: 'calls' | 'limited' | 'cpu_ms') => Math.round((sum(field) / before.length) * passed);
+  const p95s = before.flatMap(({ p95_ms }) => p95_ms ?? []).sort((a, b) => a - b);
+  const time = (ms: number | null | undefined) => (ms == null ? '–' : formatDuration(ms));
   const failed = (day: DayFigures) => day.errors - day.limited;
+  const usualErrors = formatShare(sum('errors') - sum('limited'), sum('calls'));
   const stats = [
-    { name: 'Calls today', value: formatCount(today.calls), note: formatCount(Math.round(usually('calls'))) },
-    {
-      name: 'Error rate',
-      value: formatShare(failed(today), today.calls),
-      note: formatShare(sum('errors') - sum('limited'), sum('calls')),
-    },
-    {
-      name: 'p95',
-      value: today.p95_ms === null ? '–' : formatDuration(today.p95_ms),
-      note: median === undefined ? '–' : formatDuration(median),
-    },
-    {
-      name: 'Refused by limits',
-      value: formatCount(today.limited),
-      note: formatCount(Math.round(usually('limited'))),
-    },
-    { name: 'CPU', value: formatDuration(today.cpu_ms), note: formatDuration(usually('cpu_ms')) },
-  ];
+    ['Calls today', formatCount(today.calls), formatCount(usual('calls'))],
+    ['Error rate', formatShare(failed(today), today.calls), usualErrors],
+    ['p95', time(today.p95_ms), time(p95s[Math.floor(p95s.length / 2)])],
+    ['Refused by limits', formatCount(today.limited), formatCount(usual('limited'))],
+    ['CPU', time(today.cpu_ms), time(usual('cpu_ms'))],
+  ] as const;
   const parts = (day: DayFigures) => [
     { day: day.day, service: 'answered', calls: day.calls - day.errors },
     { day: day.day, service: 'failed', calls: failed(day) },
@@ -85,7 +70,7 @@ export function Traffic({ rows, now }: { rows: readonly DayFigures[]; now: numbe
   return (
     <div class="traffic">
       <h2>Today so far (UTC), beside as much of a usual day</h2>
-      <Stats stats={stats.map(({ note, ...stat }) => ({ ...stat, note: `usual: ${note}` }))} />
+      <Stats stats={stats.map(([name, value, note]) => [name, value, `usual: ${note}`])} />
       {shown.some(({ calls }) => calls > 0) && (
         <UsageChart rows={shown.flatMap(parts)} days={shown.map(({ day }) => day)} />
       )}
