@@ -39,15 +39,9 @@ export function PartsBar({ parts, of, text }: { parts: readonly Part[]; of: numb
   );
 }
 
-interface BarProps {
-  used: number;
-  /** Null is no limit: there is no bar then. */
-  limit: number | null;
-  format?: (value: number) => string;
-}
-
-/** How much of a limit is used, in words too. */
-export function Bar({ used, limit, format = formatCount }: BarProps) {
+/** How much of a limit is used, in words too; where there is none, what is used. */
+export function Bar(props: { used: number; limit: number | null; format?: (value: number) => string }) {
+  const { used, limit, format = formatCount } = props;
   if (limit === null) return <>{format(used)}</>;
   const share = limit > 0 ? used / limit : 1;
   const look = share >= 1 ? 'bad' : share >= 0.8 ? 'warn' : 'accent';

@@ -42,6 +42,8 @@ const steps = {
 } as const;
 
 type Step = keyof typeof steps;
+/** What is asked before it is done. */
+type Asked = 'rotate' | 'pause' | 'end-grace' | 'revoke';
 
 /** One key: its figures and facts, and all that can be done to it. */
 export const keyPages = [
@@ -119,7 +121,7 @@ async function viewOf({ site, tenant, key }: KeyCall) {
 type ShownKey = Awaited<ReturnType<typeof viewOf>>;
 
 /** What is asked before a change of this key, with how much it is in use. */
-function questionOf(key: ShownKey, step: 'rotate' | 'pause' | 'end-grace' | 'revoke') {
+function questionOf(key: ShownKey, step: Asked) {
   const name = `“${key.label ?? key.id}”`;
   const { last_used_at: used } = key;
   const use = used
@@ -165,7 +167,7 @@ function questionOf(key: ShownKey, step: 'rotate' | 'pause' | 'end-grace' | 'rev
   return { action, ...questions[step] };
 }
 
-async function askPage(call: KeyCall, step: 'rotate' | 'pause' | 'end-grace' | 'revoke') {
+async function askPage(call: KeyCall, step: Asked) {
   const key = await viewOf(call);
   if (key.state === 'revoked' || key.state === 'expired') return { redirect: `/keys/${key.id}` };
   const question = questionOf(key, step);
@@ -182,7 +184,7 @@ async function keyPage(call: KeyCall) {
   const done = call.query.get('done') ?? '';
   const message = Object.hasOwn(steps, done) && steps[done as Step];
   const lives = key.state === 'active' || key.state === 'paused';
-  const dialog = (step: 'rotate' | 'pause' | 'end-grace' | 'revoke', open: string, danger = false) => (
+  const dialog = (step: Asked, open: string, danger = false) => (
     <ConfirmDialog
       id={step}
       href={`${base}/${step}`}

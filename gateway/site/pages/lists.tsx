@@ -40,16 +40,13 @@ export function SearchForm({ label, name = 'q' }: { label: string; name?: string
   );
 }
 
-interface ChipsProps {
-  /** The parameter that they set. */
+/** The values of the filter `name` as links; the empty one is what the list shows without it. */
+export function Chips(props: {
   name: string;
   label: string;
-  /** By value; the empty one is what the list shows without the parameter. */
   options: readonly (readonly [value: string, text: string])[];
-}
-
-/** The values of a filter as links. */
-export function Chips({ name, label, options }: ChipsProps) {
+}) {
+  const { name, label, options } = props;
   const { search } = useContext(ViewContext);
   const chosen = new URLSearchParams(search).get(name) ?? '';
   return (

@@ -1,7 +1,7 @@
 import { inputError } from '../../errors.js';
 import { countsOf } from '../../keys/audit-text.js';
 import { noLimits, originOf, type TenantView, viewTenant } from '../../keys/model.js';
-import { limitsSchema, tenantName } from '../../keys/schemas.js';
+import { limitsSchema } from '../../keys/schemas.js';
 import { formState, get, post, refused, type TenantCall } from '../page.js';
 import type { Site } from '../site.js';
 import { ConfirmDialog, ConfirmPage } from './confirm.js';
@@ -59,10 +59,16 @@ async function deleteTenant(call: TenantCall) {
   return { redirect: '/tenants' };
 }
 
-const detailFields = ['name', 'external_id', 'note', 'notice_url'] as const;
+/** What operators note of a tenant: the field, its label and a hint. */
+const details = [
+  ['name', 'Name', 'Addresses of its pages change with it; the old name is not found any more. Keys go on.'],
+  ['external_id', 'External id', 'Its id in your own systems.'],
+  ['note', 'Note', 'For operators and support alone.'],
+  ['notice_url', 'Notices go to', 'A webhook for budgets, keys that expire and webhooks that fail.'],
+] as const;
 
 function readDetails({ form }: TenantCall): TenantChanges {
-  return Object.fromEntries(detailFields.map((field) => [field, form.get(field)?.trim() || null]));
+  return Object.fromEntries(details.map(([field]) => [field, form.get(field)?.trim() || null]));
 }
 
 export type LimitField = keyof TenantView['in_force'];
@@ -120,21 +126,24 @@ export function LimitFields(props: {
   inherited: (field: LimitField) => number | null;
 }) {
   const { own, inherited } = props;
-  return groups.map(([title, fields]) => (
-    <fieldset key={title}>
-      <legend>{title}</legend>
-      <div class="row">
-        {fields.map(([field, label, hint]) => {
-          if (own[field] === undefined) return null;
-          const { minimum: min, maximum: max } = limitsSchema.properties[field];
-          const bounds = { type: 'number', step: '1', min, max } as const;
-          const value = String(own[field] ?? '');
-          const placeholder = limitText(field, inherited(field));
-          return <Field key={field} name={field} {...bounds} {...{ label, hint, value, placeholder }} />;
-        })}
-      </div>
-    </fieldset>
-  ));
+  const shown = groups.map(([title, fields]) => [title, fields.filter(([field]) => field in own)] as const);
+  return shown.map(
+    ([title, fields]) =>
+      fields.length > 0 && (
+        <fieldset key={title}>
+          <legend>{title}</legend>
+          <div class="row">
+            {fields.map(([field, label, hint]) => {
+              const { minimum: min, maximum: max } = limitsSchema.properties[field];
+              const bounds = { type: 'number', step: '1', min, max } as const;
+              const value = String(own[field] ?? '');
+              const placeholder = limitText(field, inherited(field));
+              return <Field key={field} name={field} {...bounds} {...{ label, hint, value, placeholder }} />;
+            })}
+          </div>
+        </fieldset>
+      ),
+  );
 }
 
 async function settingsPage(call: TenantCall) {
@@ -191,30 +200,26 @@ async function settingsPage(call: TenantCall) {
           />
         </section>
       ))}
-      {isStaff && <Details tenant={tenant} />}
+      {isStaff && (
+        <>
+          <h2>Details</h2>
+          <Facts
+            facts={{
+              Id: <code>{tenant.id}</code>,
+              Created: <Moment at={tenant.created_at} />,
+              Suspended: tenant.suspended_at !== null && <Moment at={tenant.suspended_at} />,
+              Plan: tenant.plan?.name,
+              'External id': tenant.external_id,
+              Note: tenant.note,
+              'Notices go to': originOf(tenant.notice_url),
+            }}
+          />
+        </>
+      )}
       {isStaff && mayChange && (
         <Administration call={call} plans={plans.map((plan) => plan.name)} contents={contents} />
       )}
     </Page>
-  );
-}
-
-function Details({ tenant }: Pick<TenantCall, 'tenant'>) {
-  return (
-    <>
-      <h2>Details</h2>
-      <Facts
-        facts={{
-          Id: <code>{tenant.id}</code>,
-          Created: <Moment at={tenant.created_at} />,
-          Suspended: tenant.suspended_at !== null && <Moment at={tenant.suspended_at} />,
-          Plan: tenant.plan?.name,
-          'External id': tenant.external_id,
-          Note: tenant.note,
-          'Notices go to': originOf(tenant.notice_url),
-        }}
-      />
-    </>
   );
 }
 
@@ -246,28 +251,14 @@ function Administration(props: { call: TenantCall; plans: readonly string[]; con
       <section class="panel">
         <h2>Change details</h2>
         <Form action={`${base}/details`}>
-          <Field
-            name="name"
-            label="Name"
-            required
-            maxLength={tenantName.maxLength}
-            value={tenant.name}
-            hint="Addresses of its pages change with it; the old name is not found any more. Keys go on."
-          />
-          <Field
-            name="external_id"
-            label="External id"
-            value={tenant.external_id ?? ''}
-            hint="Its id in your own systems."
-          />
-          <Field name="note" label="Note" value={tenant.note ?? ''} hint="For operators and support alone." />
-          <Field
-            name="notice_url"
-            label="Notices go to"
-            value={tenant.notice_url ?? ''}
-            placeholder="https://example.com/hooks/gateway"
-            hint="A webhook for budgets, keys that expire and webhooks that fail."
-          />
+          {details.map(([name, label, hint]) => (
+            <Field
+              key={name}
+              {...{ name, label, hint }}
+              value={tenant[name] ?? ''}
+              required={name === 'name'}
+            />
+          ))}
           <button type="submit">Save details</button>
         </Form>
       </section>
