@@ -23,6 +23,7 @@ import { KeyFields, newKeyPage, readKeyForm } from './keys.js';
 import { LimitFields, limitsText, readLimits, SuspendedNotice } from './settings.js';
 import { SigningPanel } from './signed-urls.js';
 import { daysAgo, formatShare, Stats } from './traffic.js';
+import { UsageChart } from './usage.js';
 
 const graces = [
   ['0', 'Now: the old secret stops at once'],
@@ -105,17 +106,16 @@ async function rotateKey(call: KeyCall) {
   return newKeyPage(call, { ...rotated, scopes: key.scopes }, note);
 }
 
-/** A key as its pages show it: with its figures of 30 days and of the last seven. */
+/** A key as its pages show it: with its figures of 30 days, day by day. */
 async function viewOf({ site, tenant, key }: KeyCall) {
   const now = site.now();
-  const read = async (days: number) => {
-    const span = { from: daysAgo(now, days - 1), to: daysAgo(now, 0) };
-    const query = { ...span, tenant: tenant.name, key: key.id, by: '' };
-    const [sums] = await site.reports.usage(query, { durations: false });
-    return sums ?? { calls: 0, errors: 0, cpu_ms: 0 };
-  };
-  const [month, week] = await Promise.all([read(30), read(7)]);
-  return { ...viewKey(key, now), month, week, now };
+  const span = { from: daysAgo(now, 29), to: daysAgo(now, 0) };
+  const query = { ...span, tenant: tenant.name, key: key.id, by: 'day' };
+  const days = await site.reports.usage(query, { durations: false });
+  const sum = (field: 'calls' | 'errors' | 'cpu_ms', from = '') =>
+    days.reduce((total, row) => (String(row.day) < from ? total : total + row[field]), 0);
+  const month = { calls: sum('calls'), errors: sum('errors'), cpu_ms: sum('cpu_ms') };
+  return { ...viewKey(key, now), days, month, weekCalls: sum('calls', daysAgo(now, 6)), now };
 }
 
 type ShownKey = Awaited<ReturnType<typeof viewOf>>;
@@ -125,7 +125,7 @@ function questionOf(key: ShownKey, step: Asked) {
   const name = `“${key.label ?? key.id}”`;
   const { last_used_at: used } = key;
   const use = used
-    ? `It was used ${formatAgo(Date.parse(used) - key.now)}, with ${formatCount(key.week.calls)} calls this week.`
+    ? `It was used ${formatAgo(Date.parse(used) - key.now)}, with ${formatCount(key.weekCalls)} calls this week.`
     : 'It was never used.';
   const action = `/keys/${key.id}/${step}`;
   const questions = {
@@ -210,13 +210,19 @@ async function keyPage(call: KeyCall) {
           [
             'Calls, 30 days',
             formatCount(key.month.calls),
-            `${formatCount(key.week.calls)} in the last 7 days`,
+            `${formatCount(key.weekCalls)} in the last 7 days`,
           ],
           ['Errors, 30 days', formatShare(key.month.errors, key.month.calls)],
           ['CPU, 30 days', formatDuration(key.month.cpu_ms)],
           ['Last used', <Moment key="used" at={key.last_used_at} none="never" />],
         ]}
       />
+      {key.month.calls > 0 && (
+        <UsageChart
+          rows={key.days.map(({ day, calls }) => ({ day: String(day), service: 'calls', calls }))}
+          days={Array.from({ length: 30 }, (_, index) => daysAgo(key.now, 29 - index))}
+        />
+      )}
       {lives && (
         <Changes>
           <div class="inline">
