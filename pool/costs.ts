@@ -103,7 +103,7 @@ export class Costs {
   price({ service, variant = '', size }: CallKind): Price | undefined {
     const sizes = this.#families.get(service)?.histograms.get(variant);
     if (!sizes) return undefined;
-    if (size === undefined) return priceOf([...sizes.values()].map((histogram) => ({ histogram, shift: 0 })));
+    if (size === undefined) return priceOf([...sizes.values()].map((histogram) => [histogram, 0]));
     let price: Price = { p50: 0, p95: 0 };
     // A larger picture is never said to cost less than a smaller one, which chance may have made look dear.
     for (let each = 0; each <= classOf(size); each += 1) {
@@ -168,11 +168,8 @@ class Histogram {
   }
 }
 
-/** A histogram as another size's would be: so many buckets higher. */
-interface Shifted {
-  histogram: Histogram;
-  shift: number;
-}
+/** As another size's would be: so many buckets higher. */
+type Shifted = readonly [histogram: Histogram, shift: number];
 
 /** Those of a class, and of the nearest to it while these are few. */
 function nearestTo(sizeClass: number, sizes: ReadonlyMap<number, Histogram>): Shifted[] {
@@ -181,31 +178,32 @@ function nearestTo(sizeClass: number, sizes: ReadonlyMap<number, Histogram>): Sh
   let total = 0;
   for (const [each, histogram] of nearest) {
     if (total >= enough) break;
-    const apart = sizeClass - each;
+    const apart = (sizeClass - each) * perDoubling;
     // Work grows with the size; what is small has a fixed part, so that it costs more than in proportion.
-    chosen.push({ histogram, shift: apart > 0 ? apart * perDoubling : (apart * perDoubling) / 2 });
+    chosen.push([histogram, apart > 0 ? apart : apart / 2]);
     total += histogram.total;
   }
   return chosen;
 }
 
 function priceOf(shifted: readonly Shifted[]): Price {
-  const total = shifted.reduce((sum, { histogram }) => sum + histogram.total, 0);
   const counts = new Map<number, number>();
-  for (const { histogram, shift } of shifted) {
+  let total = 0;
+  for (const [histogram, shift] of shifted) {
+    total += histogram.total;
     for (const [index, count] of histogram.counts.entries()) {
       if (count > 0) counts.set(index + shift, (counts.get(index + shift) ?? 0) + count);
     }
   }
   const ordered = [...counts].sort(([a], [b]) => a - b);
-  const edgeOf = (part: number) => {
+  function edgeOf(part: number): number {
     let below = 0;
-    for (const [bucket, count] of ordered) {
+    const reached = ordered.find(([, count]) => {
       below += count;
-      if (below >= part * total) return bucket + 1;
-    }
-    return 0;
-  };
+      return below >= part * total;
+    });
+    return (reached?.[0] ?? 0) + 1;
+  }
   // A few calls do not show how dear the dearest are.
   const margin = total < enough ? perDoubling : 0;
   return { p50: msAt(edgeOf(0.5) - 0.5), p95: msAt(edgeOf(0.95) + margin) };

@@ -127,8 +127,8 @@ export async function createLimiter(options: LimiterOptions) {
     : options.counts;
   const ownRate = createMemoryRate();
   const monthOf = createMonthClock();
-  const ledger = createQuotaLedger(access);
-  writer.add(ledger);
+  const [calls, cpu] = [createQuotaLedger(access), createQuotaLedger(access, ' cpu')];
+  for (const ledger of [calls, cpu]) writer.add(ledger);
 
   /** Counts a call in its rate; its limits are a share of them where the shared counts cannot be reached. */
   async function countRate(state: LimitState): Promise<void> {
@@ -143,8 +143,8 @@ export async function createLimiter(options: LimiterOptions) {
 
   /** Notes what is left of a CPU budget. Nothing is reserved of it: what a call will cost is not known before it ran. */
   async function readBudget(state: LimitState, budgetMs: number, month: string): Promise<void> {
-    const account = ledger.account(cpuOf(state.id), month);
-    if (!account.loaded) await ledger.open(account.tenant, month);
+    const account = cpu.account(state.id, month);
+    if (!account.loaded) await cpu.open(state.id, month);
     const budget = budgetMs * microseconds;
     const there =
       shared && (await shared.run(() => shared.quota.reserve(account.name, budget, account.charged(), 0)));
@@ -153,7 +153,7 @@ export async function createLimiter(options: LimiterOptions) {
 
   /** What is shared is not waited for: the order of its commands is that of the calls. */
   function chargeCpu({ id, limits }: LimitState, month: string, amount: number): void {
-    const account = ledger.account(cpuOf(id), month);
+    const account = cpu.account(id, month);
     const floor = account.charged();
     account.add(amount);
     if (!shared || limits.monthlyCpuMs === null) return;
@@ -168,8 +168,8 @@ export async function createLimiter(options: LimiterOptions) {
    * 24.8 days at most and fires at once for more.
    */
   async function reserveCall(state: LimitState, limit: number, month: string) {
-    const account = ledger.account(state.id, month);
-    if (!account.loaded) await ledger.open(state.id, month);
+    const account = calls.account(state.id, month);
+    if (!account.loaded) await calls.open(state.id, month);
     const there =
       shared && (await shared.run(() => shared.quota.reserve(account.name, limit, account.charged(), 1)));
     const used = account.used();
@@ -243,9 +243,6 @@ export async function createLimiter(options: LimiterOptions) {
 
 /** Of CPU are in a millisecond: sums are kept in microseconds, so that short calls are charged what they cost. */
 const microseconds = 1000;
-
-/** The account of a tenant's or a key's CPU. */
-const cpuOf = (id: string): string => `${id} cpu`;
 
 /** One object for as long as a key's own are the same one: what each answer says of them is cached by it. */
 const resolvedKeys = new WeakMap<KeyLimits, EffectiveLimits>();
