@@ -12,11 +12,8 @@ interface RecordFlags extends JsonOption {
 
 /** Adds `usage`, `requests` and `audit`: what was called, and what was changed. */
 export function registerRecordCommands(program: Command, open: OpenKeys, terminal: Terminal): void {
-  withPeriod(program.command('usage'))
+  withCalls(program.command('usage'))
     .description('Show calls, errors, CPU and durations: by day, or by what --by names.')
-    .option('--tenant <tenant>', 'only calls of this tenant')
-    .option('--key <id>', 'only calls with this key')
-    .option('--service <helper>', 'only calls of this helper')
     .option('--by <names>', 'one or two of day, tenant, key, service, outcome, code, with a comma', 'day')
     .action((flags: RecordFlags) =>
       withKeys(open, terminal, flags, async (_, __, ___, reports) => {
@@ -26,12 +23,9 @@ export function registerRecordCommands(program: Command, open: OpenKeys, termina
       }),
     );
 
-  withPeriod(program.command('requests'))
+  withCalls(program.command('requests'))
     .description('Show the last calls, the newest first, or the one with this request id.')
     .argument('[id]', 'the x-request-id of an answer')
-    .option('--tenant <tenant>', 'only calls of this tenant')
-    .option('--key <id>', 'only calls with this key')
-    .option('--service <helper>', 'only calls of this helper')
     .option('--status <status>', 'only calls answered with it, such as 429 or 5xx')
     .option('--code <code>', 'only calls with this error')
     .option('--limit <count>', 'how many, 1 to 1000', '50')
@@ -59,6 +53,13 @@ export function registerRecordCommands(program: Command, open: OpenKeys, termina
         return answerRows('entries', columns, entries, 'No such entries.', flags.csv);
       }),
     );
+}
+
+function withCalls(command: Command): Command {
+  return withPeriod(command)
+    .option('--tenant <tenant>', 'only calls of this tenant')
+    .option('--key <id>', 'only calls with this key')
+    .option('--service <helper>', 'only calls of this helper');
 }
 
 function withPeriod(command: Command): Command {

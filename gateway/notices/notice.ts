@@ -28,14 +28,6 @@ export interface Found extends Noticed {
   /** What is noticed once: one of a name is stored, whichever process finds it, and however often. */
   name: string;
   noticeUrl: string | null;
-  /** Of a budget; the names of its notices in this month begin with `prefix`. */
-  budget?: BudgetUse & { prefix: string };
-}
-
-interface BudgetUse {
-  limit: number;
-  used: number;
-  threshold: number;
 }
 
 export interface NoticedTenant {
@@ -57,9 +49,9 @@ export const budgets = {
   monthly_cpu_ms: { what: 'CPU time', unit: ' s', per: 1000 },
 };
 
-/** Of the highest threshold that use has reached. */
+/** Of the highest threshold that use has reached; another limit has thresholds of its own. */
 export function budgetNotice(
-  { limit, used, ...tenant }: NoticedTenant & Omit<BudgetUse, 'threshold'>,
+  { limit, used, ...tenant }: NoticedTenant & { limit: number; used: number },
   budget: keyof typeof budgets,
   period: string,
 ): Found | undefined {
@@ -72,24 +64,11 @@ export function budgetNotice(
     threshold === 100
       ? `${tenant.name} has used up its monthly ${what}: ${figures}. Calls are refused until the month ends.`
       : `${tenant.name} has used ${percent} % of its monthly ${what}: ${figures}.`;
-  const prefix = `tenant.budget ${tenant.id} ${budget} ${period} `;
+  const name = `tenant.budget ${tenant.id} ${budget} ${period} ${limit} ${threshold}`;
   return {
-    ...{ type: 'tenant.budget', name: `${prefix}${limit} ${threshold}`, noticeUrl: tenant.notice_url },
-    budget: { limit, used, threshold, prefix },
+    ...{ type: 'tenant.budget', name, noticeUrl: tenant.notice_url },
     data: { ...named(tenant), budget, limit, used, percent, threshold, period, text },
   };
-}
-
-/**
- * Whether a threshold is news after the month's notices so far: it is higher than all of theirs or, as the limit was
- * raised meanwhile, it stands for more than had been used at any of them.
- */
-export function isPassedAnew(
-  { threshold, limit }: Pick<BudgetUse, 'threshold' | 'limit'>,
-  before: readonly Pick<BudgetUse, 'threshold' | 'used'>[],
-): boolean {
-  const isHigher = before.every((last) => threshold > last.threshold);
-  return isHigher || before.every(({ used }) => threshold * limit > used * 100);
 }
 
 export interface ExpiringKey extends NoticedTenant {

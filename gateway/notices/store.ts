@@ -1,4 +1,4 @@
-import { type Generated, type Kysely, sql, type Transaction } from 'kysely';
+import { type Generated, type Kysely, sql } from 'kysely';
 import { compileFields } from '../../schemas/fields.js';
 import { createAdminVocabulary } from '../../schemas/vocabulary.js';
 import type { Access, DatabaseKind } from '../database/database.js';
@@ -97,15 +97,6 @@ export function createNoticeStore({ kind, run, change }: Access<NoticeTables>) {
     return rows.map((row) => notice.webhookNotice(row, now));
   }
 
-  async function isNews(trx: Transaction<NoticeTables>, { budget }: notice.Found): Promise<boolean> {
-    if (!budget) return true;
-    const select = trx.selectFrom('notices').select('data').where('name', '>', budget.prefix);
-    // Digits follow the prefix, and a colon follows the digits.
-    const before = await select.where('name', '<', `${budget.prefix}:`).execute();
-    const parsed = before.map(({ data }) => JSON.parse(data));
-    return notice.isPassedAnew(budget, parsed);
-  }
-
   return {
     /** All that is worth a notice now, whether there is one or not. */
     async find(now: number, standard: Budgets): Promise<notice.Found[]> {
@@ -125,11 +116,10 @@ export function createNoticeStore({ kind, run, change }: Access<NoticeTables>) {
       { at, signs, operatorUrl }: { at: number; signs: boolean; operatorUrl: string | null },
     ) =>
       change(async (trx) => {
-        // One process after the other: each has to know the thresholds that another has noticed.
+        // One process after the other: two that insert the same names in another order would lock each other out.
         if (kind === 'postgres') await sql`select pg_advisory_xact_lock(${noticeLock}::bigint)`.execute(trx);
         let added = 0;
         for (const each of found) {
-          if (!(await isNews(trx, each))) continue;
           const { type, name, noticeUrl, data } = each;
           const row = { name, at, type, tenant_id: data.tenant_id, data: JSON.stringify(data) };
           const { numInsertedOrUpdatedRows } = await trx

@@ -1,5 +1,6 @@
 import { isLine } from '../../../schemas/keywords/line.js';
 import { parseKey } from '../../keys/model.js';
+import { isTenantName } from '../../keys/schemas.js';
 import { get, post, type UserCall } from '../page.js';
 import type { Site } from '../site.js';
 import { Page } from './document.js';
@@ -109,6 +110,7 @@ async function findRequests({ reports }: Site, id: string, tenant?: string): Pro
   return requests.map(({ tenant, service, code }) => ({
     kind: `Request of ${tenant}`,
     title: `${service}: ${code}`,
-    href: `/tenants/${tenant}/requests?request_id=${encodeURIComponent(id)}`,
+    // A tenant that was deleted has no pages.
+    href: `${isTenantName(tenant) ? `/tenants/${tenant}` : ''}/requests?request_id=${encodeURIComponent(id)}`,
   }));
 }

@@ -49,6 +49,7 @@ async function usagePage({ site: { reports, now }, query, path }: PageCall, tena
   if (found?.csv) return { csv: { name: 'usage', text: toCsv(usageColumns(`day,${by}`), found.csv) } };
   const { byHelper = [], byDay = [], sums: [sums] = [], groups = [], unfolded = [] } = found ?? {};
   const spans = daySpans.map((days) => [days, dayOf(now() - (days - 1) * dayMs)] as const);
+  const columns = columnsFor(by);
   const page = (
     <Page tenant={tenant} title={tenant === undefined ? 'Usage' : `Usage of ${tenant}`}>
       <div class="heading">
@@ -91,18 +92,14 @@ async function usagePage({ site: { reports, now }, query, path }: PageCall, tena
             />
             <CsvLink />
           </div>
-          <Table
-            label={`Usage by ${by}`}
-            rows={groups.slice(0, rowsShown)}
-            columns={columnsFor(by, tenant)}
-          />
+          <Table label={`Usage by ${by}`} rows={groups.slice(0, rowsShown)} columns={columns} />
           {groups.length > rowsShown && (
             <p class="quiet">
               The largest {rowsShown} of {formatCount(groups.length)}; the CSV has all.
             </p>
           )}
           <h2>Day by day (UTC)</h2>
-          <Days days={byDay} groups={unfolded} by={by} tenant={tenant} path={path} />
+          <Days days={byDay} groups={unfolded} columns={columns} by={by} path={path} />
         </>
       )}
     </Page>
@@ -138,47 +135,41 @@ function Sums({ row }: { row: Row }) {
   );
 }
 
-function columnsFor(by: keyof typeof dimensions, tenant: string | undefined): Column<Row>[] {
+function columnsFor(by: keyof typeof dimensions): Column<Row>[] {
   return [
-    { head: dimensions[by], rowHead: true, cell: (row) => <Name row={row} by={by} tenant={tenant} /> },
+    { head: dimensions[by], rowHead: true, cell: (row) => <Name row={row} by={by} /> },
     ...figures.map(([head, cell, priority]) => ({ head, cell, number: true, ...(priority && { priority }) })),
   ];
 }
 
 /** What a row is about, by its name: a key's label, with the id where it has none. */
-function Name({ row, by, tenant }: { row: Row; by: keyof typeof dimensions; tenant: string | undefined }) {
+function Name({ row, by }: { row: Row; by: keyof typeof dimensions }) {
   const name = row[by] ?? '';
   if (by === 'tenant' && isTenantName(name)) return <a href={`/tenants/${name}/usage`}>{name}</a>;
   if (by !== 'key') return <>{name}</>;
-  return <a href={`/tenants/${tenant}/keys/${name}`}>{row.label ?? `${name} (no label)`}</a>;
+  return <a href={`/keys/${name}`}>{row.label ?? `${name} (no label)`}</a>;
 }
 
 interface DaysProps {
   days: readonly Row[];
   groups: readonly Row[];
-  by: keyof typeof dimensions;
-  tenant: string | undefined;
+  columns: Column<Row>[];
+  by: string;
   path: string;
 }
 
 /** Days, newest first, of which the newest unfold. */
-function Days({ days, groups, by, tenant, path }: DaysProps) {
-  const columns = columnsFor(by, tenant);
+function Days({ days, groups, columns, by, path }: DaysProps) {
   return (
     <div class="days">
       {days.map((day) => {
         const own = sortedByCalls(groups.filter((row) => row.day === day.day));
-        const line = [
-          countOf(day.calls, 'call'),
-          countOf(day.errors, 'error'),
-          `p95 ${formatMs(day.p95_ms)}`,
-        ];
         const text = (
           <>
             <strong>{day.day}</strong>
-            {line.map((part) => (
-              <span key={part}>{part}</span>
-            ))}
+            <span>{countOf(day.calls, 'call')}</span>
+            <span>{countOf(day.errors, 'error')}</span>
+            <span>p95 {formatMs(day.p95_ms)}</span>
           </>
         );
         return own.length === 0 ? (
