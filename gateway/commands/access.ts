@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { GatewayError } from '../errors.js';
 import type { Person } from '../site/accounts/people.js';
-import { actorName, parseExpiry, withTypedNames } from './open.js';
+import { parseExpiry, withOpened } from './open.js';
 import type { openPeople } from './open-admin.js';
-import { type Answer, answer, type JsonOption, jsonOption, type Terminal, usageErrors } from './output.js';
+import { type Answer, type JsonOption, jsonOption, type Terminal, usageErrors } from './output.js';
 import { commandName } from './process.js';
 import { answerRows } from './records.js';
 
@@ -12,20 +12,8 @@ type Opened = Awaited<ReturnType<OpenPeople>>;
 
 /** Adds the commands about who may use the key-management site: `operator`, `members` and `tokens`. */
 export function registerAccessCommands(program: Command, open: OpenPeople, terminal: Terminal): void {
-  /** Opens the accounts, does the work, closes them and prints the answer. */
-  function withPeople({ json }: JsonOption, work: (opened: Opened, actor: string) => Promise<Answer>) {
-    return answer(terminal, json === true, async () => {
-      const opened = await open();
-      try {
-        return await work(opened, actorName());
-      } catch (error) {
-        throw withTypedNames(error, json === true);
-      } finally {
-        await opened.close();
-      }
-    });
-  }
-
+  const withPeople = (options: JsonOption, work: (opened: Opened, actor: string) => Promise<Answer>) =>
+    withOpened(open, terminal, options, work);
   const add = (parent: Command, name: string, description: string) =>
     parent
       .command(name)

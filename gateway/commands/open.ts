@@ -11,8 +11,26 @@ import { type Answer, answer, type JsonOption, type Terminal } from './output.js
 /** Opens the keys for one command, which `signs` or not. */
 export type OpenKeys = typeof openAdmin;
 
-/** Opens the keys, does the work, closes them and prints the answer. */
-export async function withKeys(
+/** Opens something for one command, does the work, closes it and prints the answer. */
+export function withOpened<T extends { close(): Promise<void> }>(
+  open: () => Promise<T>,
+  terminal: Terminal,
+  { json = false }: JsonOption,
+  work: (opened: T, actor: string) => Promise<Answer>,
+): Promise<void> {
+  return answer(terminal, json, async () => {
+    const opened = await open();
+    try {
+      return await work(opened, actorName());
+    } catch (error) {
+      throw withTypedNames(error, json);
+    } finally {
+      await opened.close();
+    }
+  });
+}
+
+export function withKeys(
   open: OpenKeys,
   terminal: Terminal,
   options: JsonOption & { signs?: boolean },
@@ -23,20 +41,14 @@ export async function withKeys(
     reports: UsageReports,
   ) => Promise<Answer>,
 ): Promise<void> {
-  await answer(terminal, options.json === true, async () => {
-    const { admin, reports, services, close } = await open({ signs: options.signs === true });
-    try {
-      return await work(admin, actorName(), services, reports);
-    } catch (error) {
-      throw withTypedNames(error, options.json === true);
-    } finally {
-      await close();
-    }
-  });
+  const opens = () => open({ signs: options.signs === true });
+  return withOpened(opens, terminal, options, ({ admin, services, reports }, actor) =>
+    work(admin, actor, services, reports),
+  );
 }
 
 /** Who the audit log names for what is done on the command line. */
-export function actorName(): string {
+function actorName(): string {
   try {
     return `cli:${userInfo().username}`;
   } catch {
