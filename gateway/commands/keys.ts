@@ -51,18 +51,20 @@ export function registerKeyCommands(program: Command, open: OpenKeys, terminal: 
       }),
     );
 
-  keys
-    .command('revoke')
-    .description('Revoke a key for good; running gateways refuse it within 5 seconds.')
-    .argument('<id>', 'from keys list')
-    .option(...jsonOption)
-    .action((id: string, options: JsonOption) =>
+  commandOfKey(keys, 'revoke', 'Revoke a key for good; running gateways refuse it within 5 seconds.').action(
+    (id: string, options: JsonOption) =>
       withKeys(open, terminal, options, async (admin, actor) => {
         const key = await admin.revokeKey(id, actor);
         const result = `Revoked ${id}, as of ${key.revoked_at}. Running gateways refuse it within 5 seconds.`;
         return { data: { key }, result };
       }),
-    );
+  );
+}
+
+/** Adds a command that works on one key. */
+function commandOfKey(keys: Command, name: string, description: string): Command {
+  const command = keys.command(name).description(description);
+  return command.argument('<id>', 'from keys list').option(...jsonOption);
 }
 
 interface ListFlags extends JsonOption {
@@ -118,18 +120,14 @@ function registerLists(keys: Command, open: OpenKeys, terminal: Terminal): void 
       });
     });
 
-  keys
-    .command('show')
-    .description('Show a key, its own limits, and what it has used in this month.')
-    .argument('<id>', 'from keys list')
-    .option(...jsonOption)
-    .action((id: string, options: JsonOption) =>
+  commandOfKey(keys, 'show', 'Show a key, its own limits, and what it has used in this month.').action(
+    (id: string, options: JsonOption) =>
       withKeys(open, terminal, options, async (admin) => {
         const key = await admin.key(id);
         const used = await admin.limitUse(key);
         return { data: { key, used }, result: keyFacts(key, used) };
       }),
-    );
+  );
 }
 
 interface EditFlags extends JsonOption, LimitFlags {
@@ -166,7 +164,9 @@ function registerChanges(keys: Command, open: OpenKeys, terminal: Terminal): voi
           ...limitsOf(flags),
         };
         const key = await admin.editKey(id, changes, actor);
-        return { data: { key }, notes: [`Changed ${id}. ${soon}`], result: keyFacts(key) };
+        const isChange = Object.keys(changes).length > 0;
+        const note = isChange ? `Changed ${id}. ${soon}` : 'Nothing was given to change.';
+        return { data: { key }, notes: [note], result: keyFacts(key) };
       }),
     );
 
@@ -174,17 +174,12 @@ function registerChanges(keys: Command, open: OpenKeys, terminal: Terminal): voi
     ['pause', 'paused', 'Refuse the calls of a key until it is resumed.', 'Paused'],
     ['resume', 'active', 'Accept the calls of a paused key again.', 'Resumed'],
   ] as const)
-    keys
-      .command(name)
-      .description(description)
-      .argument('<id>', 'from keys list')
-      .option(...jsonOption)
-      .action((id: string, options: JsonOption) =>
-        withKeys(open, terminal, options, async (admin, actor) => {
-          const key = await admin.editKey(id, { state }, actor);
-          return { data: { key }, result: `${done} ${id}. ${soon}` };
-        }),
-      );
+    commandOfKey(keys, name, description).action((id: string, options: JsonOption) =>
+      withKeys(open, terminal, options, async (admin, actor) => {
+        const key = await admin.editKey(id, { state }, actor);
+        return { data: { key }, result: `${done} ${id}. ${soon}` };
+      }),
+    );
 }
 
 function readGrace(text: string): number {
@@ -279,17 +274,12 @@ function registerSigning(keys: Command, open: OpenKeys, terminal: Terminal): voi
         `The new signing secret of ${id}. Running gateways refuse urls that were signed before within 5 seconds; the key itself stays as it is.`,
     },
   ] as const)
-    keys
-      .command(name)
-      .description(description)
-      .argument('<id>', 'from keys list')
-      .option(...jsonOption)
-      .action((id: string, options: JsonOption) =>
-        withKeys(open, terminal, { ...options, signs: true }, async (admin, actor) => {
-          const secret = await admin[read](id, actor);
-          return { data: { ...secret }, notes: [note(id)], result: secret.signing_secret };
-        }),
-      );
+    commandOfKey(keys, name, description).action((id: string, options: JsonOption) =>
+      withKeys(open, terminal, { ...options, signs: true }, async (admin, actor) => {
+        const secret = await admin[read](id, actor);
+        return { data: { ...secret }, notes: [note(id)], result: secret.signing_secret };
+      }),
+    );
 }
 
 function keyTable(keys: KeyView[], withTenants: boolean): string {

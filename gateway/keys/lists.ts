@@ -1,4 +1,4 @@
-import { type Kysely, type QueryExecutorProvider, type RawBuilder, sql } from 'kysely';
+import { type QueryExecutorProvider, type RawBuilder, sql } from 'kysely';
 import type { Access, DatabaseKind } from '../database/database.js';
 import { inputError } from '../errors.js';
 import { selectKeys, selectTenants, tenantOf, withSecrets } from './rows.js';

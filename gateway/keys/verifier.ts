@@ -64,8 +64,7 @@ export function createKeyVerifier(options: KeyVerifierOptions) {
 
   function drop(changes: Pick<Change, 'tenant_id' | 'key_id' | 'action'>[]): void {
     // A plan is many tenants' at once.
-    if (changes.some(({ action }) => action.startsWith('plan.')))
-      for (const finder of finders) finder.reset();
+    if (changes.some(({ action }) => action === 'plan.put')) for (const finder of finders) finder.reset();
     const touched = touchedBy(changes);
     if (touched.length > 0) for (const finder of finders) finder.drop(touched);
     const tenants = new Set(changes.flatMap(({ tenant_id, key_id }) => (key_id ? [] : (tenant_id ?? []))));

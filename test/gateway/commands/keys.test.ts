@@ -165,6 +165,7 @@ describe('commands on keys and tenants', () => {
     const { key: cleared } = await dataOf('keys', 'edit', id, ...none);
     const limits = { rate: null, monthly_quota: null, monthly_cpu_ms: null };
     expect(cleared).to.deep.include({ label: null, scopes: null, expires_at: null, limits });
+    expect((await run('keys', 'edit', id)).stderr).to.include('Nothing was given');
     await run('keys', 'pause', id);
     expect(await stateOf(key)).to.equal('paused');
     expect((await dataOf('keys', 'list', '--state', 'paused')).keys).to.have.length(1);
