@@ -33,6 +33,12 @@ describe('site: usage, requests and the audit log', () => {
     return { type: answer.headers.get('content-type'), status: answer.status, text: await answer.text() };
   }
 
+  it('shows the calls of a key on its page, in sum and as a chart day by day', async () => {
+    const page = await html(`/keys/${key}`);
+    expect(page).to.include('<dd>3</dd><dd class="note">3 in the last 7 days</dd>');
+    expect(page.match(/data-tip="/g)).to.have.length(2);
+  });
+
   it('shows usage by helper, key and outcome, and day by day', async () => {
     const page = await html('/tenants/acme/usage');
     for (const text of ['media/add-border', 'text/a', '2 calls', '1 error<', '<details>'])
