@@ -14,6 +14,10 @@ const rowsShown = 50;
 const rowsOfDay = 20;
 /** Rows of all days that unfold, the newest ones; an older day leads to a page of its own. */
 const rowsUnfolding = 150;
+/** Rows that are read for them: of many tenants, a day has as many. */
+const rowsRead = 1_000;
+/** Days in the list; CSV has all. */
+const daysShown = 100;
 
 /** Usage of a tenant, and of all. */
 export const usagePages = [
@@ -37,8 +41,8 @@ async function usagePage({ site: { reports, now }, query, path }: PageCall, tena
     if (query.get('format') === 'csv') return { csv: await reports.usage({ ...span, by: `day,${by}` }) };
     const byDay = await reports.usage({ ...span, by: 'day' });
     const groups = sortedByCalls(await reports.usage({ ...span, by }));
-    const unfolding = Math.max(1, Math.floor(rowsUnfolding / Math.min(groups.length, rowsOfDay)));
-    const newest = byDay.slice(0, unfolding);
+    const unfolding = Math.min(rowsUnfolding / Math.min(groups.length, rowsOfDay), rowsRead / groups.length);
+    const newest = byDay.slice(0, Math.max(1, Math.floor(unfolding)));
     return {
       ...{ byDay, groups },
       sums: await reports.usage({ ...span, by: '' }),
@@ -99,7 +103,12 @@ async function usagePage({ site: { reports, now }, query, path }: PageCall, tena
             </p>
           )}
           <h2>Day by day (UTC)</h2>
-          <Days days={byDay} groups={unfolded} columns={columns} by={by} path={path} />
+          <Days days={byDay.slice(0, daysShown)} groups={unfolded} columns={columns} by={by} path={path} />
+          {byDay.length > daysShown && (
+            <p class="quiet">
+              The newest {daysShown} of {formatCount(byDay.length)} days; the CSV has all.
+            </p>
+          )}
         </>
       )}
     </Page>
