@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Logger } from 'pino';
 import type { Access, NoTables } from './database.js';
-import type { Prune } from './prune-daily.js';
+import { pruneTable } from './prune-daily.js';
 
 /** The last batch that each gateway process has written, `at` in epoch milliseconds: it makes writing a batch twice harmless. */
 type WriterTables = { usage_writers: { id: string; batch: number; at: number } };
@@ -136,13 +136,7 @@ export function createFlusher<T>(write: () => Promise<T>, everyMs: number) {
   return { flush, stop: () => clearInterval(timer) };
 }
 
-export const pruneWriters: Prune = async (trx, now, most) => {
-  const { numAffectedRows = 0n } = await sql`
-    delete from usage_writers where id in
-      (select id from usage_writers where at < ${now - keepMs} limit ${most})
-  `.execute(trx);
-  return Number(numAffectedRows);
-};
+export const pruneWriters = pruneTable('usage_writers', 'id', (now) => sql`at < ${now - keepMs}`);
 
 export async function createWriterTable(db: Kysely<unknown>): Promise<void> {
   await sql`

@@ -1,11 +1,22 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Transaction } from 'kysely';
+import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Logger } from 'pino';
 import type { Access, NoTables } from './database.js';
 import { rowsPerTransaction } from './rows.js';
 
 /** Deletes at most `most` rows that are not needed any more, `now` in epoch ms, and returns how many; called again while it deletes `most`. */
 export type Prune = (trx: Transaction<NoTables>, now: number, most: number) => Promise<number>;
+
+/** Deletes rows of a table that are old at a moment; `key` are the columns that name a row. */
+export function pruneTable(table: string, key: string, isOld: (now: number) => RawBuilder<unknown>): Prune {
+  const [from, names] = [sql.raw(table), sql.raw(key)];
+  return async (trx, now, most) => {
+    const { numAffectedRows = 0n } = await sql`
+      delete from ${from} where (${names}) in (select ${names} from ${from} where ${isOld(now)} limit ${most})
+    `.execute(trx);
+    return Number(numAffectedRows);
+  };
+}
 
 const hourMs = 3_600_000;
 /** Between two transactions, so that others find the database free for most of the time: some 20,000 rows a second. */

@@ -3,7 +3,7 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import { type RateLimiterAbstract, RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
 import type { PendingWrite } from '../database/batch-writer.js';
 import type { Access, DatabaseKind } from '../database/database.js';
-import type { Prune } from '../database/prune-daily.js';
+import { type Prune, pruneTable } from '../database/prune-daily.js';
 import { givenRows, rowsPerTransaction, slices, sortYielding, visitYielding } from '../database/rows.js';
 
 /** One window's state after a call: what is left of its limit, and the milliseconds until the window ends. */
@@ -337,14 +337,9 @@ async function addQuotaUse(
 
 /** Deletes the sums of months that ended more than `days` days ago. */
 export function pruneQuotas(days: number): Prune {
-  return async function pruneQuotas(trx, now, most) {
-    const oldest = new Date(now - Math.max(days, fewestDays) * dayMs).toISOString().slice(0, 7);
-    const { numAffectedRows = 0n } = await sql`
-      delete from quota_use where (tenant, month) in
-      (select tenant, month from quota_use where month < ${oldest} limit ${most})
-    `.execute(trx);
-    return Number(numAffectedRows);
-  };
+  const oldest = (now: number) =>
+    new Date(now - Math.max(days, fewestDays) * dayMs).toISOString().slice(0, 7);
+  return pruneTable('quota_use', 'tenant, month', (now) => sql`month < ${oldest(now)}`);
 }
 
 /** Makes the table of what was used of quotas and budgets. No foreign keys: as usage figures, it outlives the tenants. */

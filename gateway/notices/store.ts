@@ -2,7 +2,7 @@ import { type Generated, type Kysely, sql } from 'kysely';
 import { compileFields } from '../../schemas/fields.js';
 import { createAdminVocabulary } from '../../schemas/vocabulary.js';
 import type { Access, DatabaseKind } from '../database/database.js';
-import type { Prune } from '../database/prune-daily.js';
+import { type Prune, pruneTable } from '../database/prune-daily.js';
 import { requireValid } from '../errors.js';
 import type { Unchecked } from '../keys/inputs.js';
 import { iso, randomBase62 } from '../keys/model.js';
@@ -168,13 +168,8 @@ export function createNoticeStore({ kind, run, change }: Access<NoticeTables>) {
 
 /** Deletes notices that are older than `days`; those of this month and of keys that will expire are still needed. */
 export function pruneNotices(days: number): Prune {
-  return async function pruneNotices(trx, now, most) {
-    const oldest = now - Math.max(days, fewestDays) * dayMs;
-    const { numAffectedRows = 0n } = await sql`
-      delete from notices where id in (select id from notices where at < ${oldest} limit ${most})
-    `.execute(trx);
-    return Number(numAffectedRows);
-  };
+  const forMs = Math.max(days, fewestDays) * dayMs;
+  return pruneTable('notices', 'id', (now) => sql`at < ${now - forMs}`);
 }
 
 /** Creates the table of notices. No foreign keys: as usage figures, they outlive tenants and keys. */

@@ -5,7 +5,7 @@ import { createAdminVocabulary } from '../../schemas/vocabulary.js';
 import type { Config } from '../config.js';
 import type { BatchSource } from '../database/batch-writer.js';
 import type { Access } from '../database/database.js';
-import type { Prune } from '../database/prune-daily.js';
+import { type Prune, pruneTable } from '../database/prune-daily.js';
 import { givenRows, rowsPerTransaction, slices } from '../database/rows.js';
 import { readPage } from '../keys/lists.js';
 import { keyId, tenantName } from '../keys/schemas.js';
@@ -119,13 +119,7 @@ export async function createRequestTable(db: Kysely<unknown>): Promise<void> {
 
 /** Deletes calls that are too old to be shown. */
 export function pruneRequests({ ttlSeconds }: RequestLimits): Prune {
-  return async function pruneRequests(trx, now, most) {
-    const { numAffectedRows = 0n } = await sql`
-      delete from requests where (tenant, at, request_id) in
-      (select tenant, at, request_id from requests where at < ${now - ttlSeconds * 1000} limit ${most})
-    `.execute(trx);
-    return Number(numAffectedRows);
-  };
+  return pruneTable('requests', 'tenant, at, request_id', (now) => sql`at < ${now - ttlSeconds * 1000}`);
 }
 
 const cursor = {

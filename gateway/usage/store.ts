@@ -1,6 +1,6 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { DatabaseKind } from '../database/database.js';
-import type { Prune } from '../database/prune-daily.js';
+import { type Prune, pruneTable } from '../database/prune-daily.js';
 import { givenRows } from '../database/rows.js';
 import { bucketCount } from './histogram.js';
 
@@ -197,16 +197,9 @@ export async function addUsageRows(
 
 /** Deletes figures of days before the last `days` days, today included. */
 export function pruneUsage(days: number): Prune[] {
-  return (Object.keys(nameColumns) as UsageTableName[]).map((table) => {
-    const [of, names] = [sql.raw(table), sql.raw(nameColumns[table].join(', '))];
-    return async function pruneUsage(trx, now, most) {
-      const { numAffectedRows = 0n } = await sql`
-        delete from ${of} where (${names}) in
-        (select ${names} from ${of} where day <= ${dayOf(now - days * dayMs)} limit ${most})
-      `.execute(trx);
-      return Number(numAffectedRows);
-    };
-  });
+  return Object.entries(nameColumns).map(([table, names]) =>
+    pruneTable(table, names.join(', '), (now) => sql`day <= ${dayOf(now - days * dayMs)}`),
+  );
 }
 
 /** Makes a day's rollup anew, for gateways of before it; for a day that is over, as it loses what is added at that moment. */

@@ -106,7 +106,7 @@ export async function recordPage<Row extends object>(
           {lead} <CsvLink text={`CSV of the newest ${recordsAsCsv.toLocaleString('en')}`} />
         </p>
       </div>
-      <FilterForm label={`Which ${title.toLowerCase()}`} filters={filters} />
+      <FilterForm label="Filters" filters={filters} />
       {problem && <Notice kind="bad">{problem}</Notice>}
       <Empty of={problem ? [problem] : rows} title={chosen.size > 0 ? 'Nothing matches' : none.title}>
         {none.text}
