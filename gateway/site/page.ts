@@ -156,8 +156,9 @@ function enterTenant(visitor: SignedIn, tenant: Tenant | undefined, changes: boo
   const own = visitor.tenants.find(({ id }) => id === tenant?.id);
   // The same for another customer's tenant and for one that is not there: the answer reveals neither.
   if (!tenant || (visitor.role === null && !own)) throw new GatewayError('not_found');
-  const mayChange = visitor.role === 'operator' || own?.role === 'member';
-  if (changes && !mayChange) throw readsOnly();
+  const isSuspended = tenant.suspended_at !== null;
+  const mayChange = visitor.role === 'operator' || (own?.role === 'member' && !isSuspended);
+  if (changes && !mayChange) throw isSuspended ? new GatewayError('tenant_suspended') : readsOnly();
   return { tenant, mayChange };
 }
 

@@ -75,11 +75,11 @@ async function rename(call: UserCall) {
   return { redirect: '/account?done=profile', cookies: [site.devices.remember(email)] };
 }
 
-const doneMessages: Record<string, string | undefined> = {
-  password: 'Your password was changed, and your other sessions were ended.',
-  profile: 'Saved.',
-  session: 'That session was ended.',
-};
+const doneMessages = new Map([
+  ['password', 'Your password was changed, and your other sessions were ended.'],
+  ['profile', 'Saved.'],
+  ['session', 'That session was ended.'],
+]);
 
 async function accountPage({ site, query, visitor }: UserCall) {
   const { user, role, tenants } = visitor;
@@ -89,7 +89,7 @@ async function accountPage({ site, query, visitor }: UserCall) {
     </span>
   ));
   const sessions = await site.signIn.sessions.of(user.id);
-  const message = doneMessages[query.get('done') ?? ''];
+  const message = doneMessages.get(query.get('done') ?? '');
   return (
     <Page title="Account">
       {message && <Notice kind="good">{message}</Notice>}

@@ -173,11 +173,11 @@ async function confirmEndFactorPage(call: GroupCall) {
   );
 }
 
-const doneMessages: Record<string, string | undefined> = {
-  role: 'The role was changed. It holds from their next click on.',
-  removed: 'The person was removed.',
-  factor: 'The second factor was ended. They sign in with their password alone now.',
-};
+const doneMessages = new Map([
+  ['role', 'The role was changed. It holds from their next click on.'],
+  ['removed', 'The person was removed.'],
+  ['factor', 'The second factor was ended. They sign in with their password alone now.'],
+]);
 
 async function groupPage(call: GroupCall) {
   const { site, tenant, group, base, query } = call;
@@ -190,7 +190,7 @@ async function groupPage(call: GroupCall) {
   const shown = people.filter(({ email, name }) => `${email} ${name.toLowerCase()}`.includes(q));
   const operators = people.filter(({ role }) => role === 'operator');
   const isLast = ({ role }: Person) => role === 'operator' && operators.length === 1;
-  const message = doneMessages[query.get('done') ?? ''];
+  const message = doneMessages.get(query.get('done') ?? '');
   return (
     <Page title={tenant ? `Members of ${tenant.name}` : 'People'} tenant={tenant?.name}>
       {message && <Notice kind="good">{message}</Notice>}

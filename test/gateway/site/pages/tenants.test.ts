@@ -70,6 +70,20 @@ describe('site: tenants, their settings and plans', () => {
     expect([taken.status, taken.html.includes('exists already')]).to.deep.equal([400, true]);
   });
 
+  it('are read by their members while they are suspended, and changed by operators alone', async () => {
+    await member.get('/tenants/acme');
+    await site.admin.editTenant('acme', { state: 'suspended' }, 'test');
+    try {
+      const issued = await member.submit('/tenants/acme/keys', { label: 'late' });
+      expect([issued.status, issued.html.includes('suspended')]).to.deep.equal([403, true]);
+      const page = await member.get('/tenants/acme');
+      expect([page.status, page.html.includes('action="/tenants/acme/keys"')]).to.deep.equal([200, false]);
+      expect((await operator.get('/tenants/acme')).html).to.include('action="/tenants/acme/keys"');
+    } finally {
+      await site.admin.editTenant('acme', { state: 'active' }, 'test');
+    }
+  });
+
   it('mark in the navigation where a page belongs, and there alone', async () => {
     for (const [path, marked] of [
       ['/plans', ['/tenants']],
