@@ -23,11 +23,22 @@ const notRun: readonly (readonly [page: string, begins: string, why: string])[] 
   ['.deploy/README.md', '(umask 077', 'needs Docker; test/deploy/compose.long.test.ts reads the file'],
   ['.deploy/README.md', 'kubectl create', 'needs a cluster; test/deploy/chart.long.test.ts renders it'],
   ['gateway/mcp/README.md', 'claude mcp add', 'needs the client; test/gateway/mcp speaks its protocol'],
+  [
+    'gateway/commands/README.md',
+    '$ npx helper-gateway apply',
+    'goes on from tenants; apply.test.ts beside its tests',
+  ],
+  ['gateway/commands/README.md', '$ npx helper-gateway doctor', 'has faults; doctor.test.ts makes them'],
+  [
+    'gateway/usage/README.md',
+    '$ curl -s "http://127.0.0.1:8081/api/usage',
+    'needs calls; records.test.ts makes them',
+  ],
   ['gateway/webhooks/README.md', 'import { createServer', 'sign.test.ts beside its tests runs it'],
 ];
 
 /** What is no command and no program: messages, diagrams, and programs in languages that are run by tests of their own. */
-const otherLanguages = new Set(['', 'http', 'text', 'python', 'php', 'go', 'ruby']);
+const otherLanguages = new Set(['', 'http', 'text', 'yaml', 'python', 'php', 'go', 'ruby']);
 
 /** Whole modules of READMEs, where the text before them says that they lie. */
 const modules: readonly { page: string; holds: string; files: string[] }[] = [

@@ -107,10 +107,13 @@ function detailsOf(detail: Detail): string {
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return 'none';
   if (Array.isArray(value)) return listOf(value) || 'none';
-  if (typeof value !== 'object') return String(value);
+  if (typeof value !== 'object') return String(value).replace(isoTime, '$1 $2 UTC');
   const { from, to } = value as Detail;
   return `from ${textOf(from)} to ${textOf(to)}`;
 }
+
+/** To the second or finer; people read it to the minute. */
+const isoTime = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):[\d.]+Z$/;
 
 const listOf = (values: unknown) => (Array.isArray(values) ? values.join(', ') : '');
 

@@ -36,7 +36,7 @@ export interface NoticedTenant {
   notice_url: string | null;
 }
 
-const { format: count } = new Intl.NumberFormat('en');
+const { format: count } = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 const { format: nameMonth } = new Intl.DateTimeFormat('en', {
   month: 'long',
   year: 'numeric',

@@ -51,7 +51,7 @@ describe('completion scripts', () => {
       'zsh',
       (script: string, line: string) => ['-f', '-c', zshScript, 'zsh', script, ...line.split(' ')],
       [
-        ['ke', /^keys:Issue, list, rotate/],
+        ['ke', /^keys:Issue, find, edit/],
         ['call media/add-border --out ', /^files \n$/],
         ['plugins check ', /^files -\/\n$/],
       ],
@@ -60,7 +60,7 @@ describe('completion scripts', () => {
       'fish',
       (script: string, line: string) => ['--no-config', '-c', `source ${script}; complete -C '${line}'`],
       [
-        ['ke', /^keys\tIssue, list, rotate/],
+        ['ke', /^keys\tIssue, find, edit/],
         ['call media/add-border --format=w', /--format=webp/],
         ['plugins check pic', /^pictures\//],
       ],

@@ -24,6 +24,9 @@ describe('keys: the audit log in words', () => {
     expect(text('key.issue', { scopes: ['text/*'], expires_at: null })).to.equal(
       'issued the key web shop (key_1) for text/*',
     );
+    expect(text('key.issue', { scopes: null, expires_at: '2030-01-31T18:00:00.123Z' })).to.equal(
+      'issued the key web shop (key_1) for every helper, until 2030-01-31 18:00 UTC',
+    );
     expect(text('tenant.limits', { rate: 5, monthly_quota: null })).to.equal(
       'changed limits of acme: rate 5, monthly quota none',
     );

@@ -51,7 +51,7 @@ describe('notices: budgets', () => {
   });
 
   it('says CPU in seconds, and that calls are refused past a limit', () => {
-    const cpu = budgetNotice({ ...acme, limit: 5_000_000, used: 4_100_500 }, 'monthly_cpu_ms', '2030-01');
+    const cpu = budgetNotice({ ...acme, limit: 5_000_000, used: 4_100_512 }, 'monthly_cpu_ms', '2030-01');
     expect(cpu?.data.text).to.equal(
       'acme has used 82 % of its monthly CPU time: 4,100.5 of 5,000 s in January 2030.',
     );
