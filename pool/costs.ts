@@ -20,7 +20,7 @@ export interface CallKind {
 }
 
 /** Milliseconds that half of such calls stay below, and 95 of 100. */
-export interface Price {
+interface Price {
   p50: number;
   p95: number;
 }

@@ -102,7 +102,7 @@ const typedNames: Readonly<Record<string, { as: string; hint?: string }>> = {
 };
 
 /** An error's fields named as they were typed: `--expires` for people, `expires` for programs. */
-export function withTypedNames(error: unknown, json: boolean): unknown {
+function withTypedNames(error: unknown, json: boolean): unknown {
   if (!(error instanceof GatewayError) || !error.details) return error;
   const details = error.details.map(({ field: name, problem }) => {
     const { as, hint } = typedNames[name] ?? { as: name };

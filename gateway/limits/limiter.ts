@@ -290,7 +290,7 @@ function secondsOf({ resetMs }: WindowState): number {
 }
 
 /** What an answer's fields are made from; a part is missing where there is no such limit. */
-export interface LimitState {
+interface LimitState {
   owner: 'tenant' | 'key';
   id: string;
   limits: EffectiveLimits;

@@ -26,7 +26,7 @@ interface NoticeRow {
 
 export type NoticeTables = { notices: NoticeRow } & Pick<KeyTables, 'tenants'> & DeliveryTables;
 
-export interface NoticeQuery {
+interface NoticeQuery {
   type?: notice.Noticed['type'] | undefined;
   tenant?: string | undefined;
   after?: number | undefined;

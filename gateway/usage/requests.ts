@@ -129,7 +129,7 @@ const cursor = {
 } as const;
 
 /** What chooses calls. */
-export const requestSchema = {
+const requestSchema = {
   properties: {
     tenant: { ...tenantName, description: 'Only calls of this tenant.' },
     key: { ...keyId, description: 'Only calls with this key.' },
@@ -150,7 +150,7 @@ export const requestSchema = {
   },
 } as const satisfies FieldsSchema;
 
-export type RequestQuery = { limit: number } & {
+type RequestQuery = { limit: number } & {
   [Name in Exclude<keyof typeof requestSchema.properties, 'limit'>]?: string | undefined;
 };
 

@@ -20,7 +20,7 @@ import {
 } from './store.js';
 
 export const dimensions = ['day', 'tenant', 'key', 'service', 'outcome', 'code'] as const;
-export type Dimension = (typeof dimensions)[number];
+type Dimension = (typeof dimensions)[number];
 const nameOf = dimensions.join('|');
 
 /** The most rows of an answer. */
@@ -28,7 +28,7 @@ const mostRows = 20_000;
 /** Days at once where keys or errors of all tenants are read one by one. */
 const mostDaysOfAll = 31;
 
-export const sumsSchema = {
+const sumsSchema = {
   properties: {
     from: { type: 'string', day: true, description: 'First UTC day; 29 days before the last if left out.' },
     to: { type: 'string', day: true, description: 'Last UTC day, included; today if left out.' },
@@ -45,14 +45,14 @@ export const sumsSchema = {
   },
 } as const satisfies FieldsSchema;
 
-export type SumsQuery = { by: string } & {
+type SumsQuery = { by: string } & {
   [Name in Exclude<keyof typeof sumsSchema.properties, 'by'>]?: string | undefined;
 };
 
 export const createSumsInput = () => compileFields<SumsQuery>(createAdminVocabulary({}), sumsSchema);
 
 /** A row of sums: what it is about, and figures. `p50_ms` and `p95_ms` are null where no durations were counted. */
-export interface SumsRow extends Partial<Record<Dimension, string>> {
+interface SumsRow extends Partial<Record<Dimension, string>> {
   calls: number;
   errors: number;
   bytes_in: number;
